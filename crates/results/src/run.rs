@@ -1,0 +1,163 @@
+//! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
+
+use crate::{Architecture, CacheState, Source};
+use serde::{Deserialize, Serialize};
+
+/// Everything one command found out about one scenario; what `--json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// One line for people.
+    pub title: String,
+    /// The physical limit: no architecture can be faster, in s.
+    pub limit_s: f64,
+    /// One row per architecture, source, method and state.
+    pub rows: Vec<Row>,
+    /// Rows that cannot be filled, each with its reason.
+    pub gaps: Vec<Gap>,
+    /// The loads behind the rows, object by object.
+    pub loads: Vec<Load>,
+    /// What it takes to repeat the run.
+    pub manifest: Manifest,
+}
+
+/// One number with its context: a cell of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What the far link carried.
+    pub architecture: Architecture,
+    /// Which engine.
+    pub source: Source,
+    /// The formula's name, the simulator's profile, or the client used for measuring.
+    pub method: String,
+    /// What was known before the load.
+    pub state: CacheState,
+    /// Number of loads behind the row.
+    pub runs: u32,
+    /// Median page load time: first action to last byte of the last object, in s.
+    pub page_load_s: f64,
+    /// Fastest, in s.
+    pub page_load_min_s: f64,
+    /// Slowest, in s.
+    pub page_load_max_s: f64,
+    /// Median time to the first byte of the first response's body, in s; absent where the method does not give it.
+    pub first_byte_s: Option<f64>,
+    /// Page bytes without headers × 8 / `page_load_s`, in bit/s.
+    pub goodput_bit_s: f64,
+    /// The physical limit, in s.
+    pub limit_s: f64,
+    /// What a reader must know about the number.
+    pub note: Option<String>,
+}
+
+/// A cell that nobody can fill, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// What the far link would have carried.
+    pub architecture: Architecture,
+    /// Which engine could not.
+    pub source: Source,
+    /// Why not.
+    pub reason: String,
+}
+
+/// One load of the page, object by object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// What the far link carried.
+    pub architecture: Architecture,
+    /// Which engine.
+    pub source: Source,
+    /// What was known before the load.
+    pub state: CacheState,
+    /// Which repetition, from 0.
+    pub run: u32,
+    /// First action to last byte of the last object, in s.
+    pub page_load_s: f64,
+    /// First action to first byte of the first body, in s.
+    pub first_byte_s: f64,
+    /// Every object, in the order of the page.
+    pub objects: Vec<ObjectTiming>,
+    /// What the far link carried while the page loaded.
+    pub link: Vec<LinkSample>,
+}
+
+/// When what happened to one object; times in s since the load's first action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectTiming {
+    /// Name.
+    pub name: String,
+    /// Bytes of the body that arrived.
+    pub bytes: u64,
+    /// Which of the client's connections carried it, from 0.
+    pub connection: u32,
+    /// The client learned of the object.
+    pub discovered_s: f64,
+    /// The connection's SYN was sent, if it was opened for this object.
+    pub connect_s: Option<f64>,
+    /// The request was sent.
+    pub request_s: f64,
+    /// The first byte of the response's body arrived.
+    pub first_byte_s: f64,
+    /// The last byte arrived.
+    pub end_s: f64,
+    /// SHA-256 of the body, hexadecimal, where bytes are real.
+    pub sha256: Option<String>,
+}
+
+/// What the far link carried in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkSample {
+    /// Start of the interval, in s since the load's first action.
+    pub start_s: f64,
+    /// Length of the interval, in s.
+    pub span_s: f64,
+    /// Bits delivered gateway → terminal per second.
+    pub down_bit_s: f64,
+    /// Bits delivered terminal → gateway per second.
+    pub up_bit_s: f64,
+}
+
+/// What it takes to repeat a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Manifest {
+    /// farhop's version.
+    pub version: String,
+    /// The command as typed.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Host name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// TCP settings that were in force inside, name and value.
+    pub tcp: Vec<(String, String)>,
+    /// The emulator's own quality, where it ran.
+    pub emulation: Option<EmulationQuality>,
+    /// The scenario as resolved, in TOML.
+    pub resolved: String,
+}
+
+/// How late the emulator delivered packets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EmulationQuality {
+    /// Packets delivered.
+    pub packets: u64,
+    /// Median lateness, in s.
+    pub lateness_p50_s: f64,
+    /// 99th percentile of lateness, in s.
+    pub lateness_p99_s: f64,
+    /// Largest lateness, in s.
+    pub lateness_max_s: f64,
+    /// The bound that p99 must keep for the run to be valid, in s.
+    pub bound_s: f64,
+}
+
+impl EmulationQuality {
+    /// Whether the emulator kept its bound, so that what was measured behind it counts.
+    pub fn is_valid(&self) -> bool {
+        self.lateness_p99_s <= self.bound_s
+    }
+}

@@ -1,0 +1,5 @@
+//! The scenario file: as typed, resolved, validated.
+
+mod scenario;
+
+pub use scenario::{RunConfig, Scenario};

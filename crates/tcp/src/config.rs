@@ -1,0 +1,69 @@
+//! How TCP endpoints behave, as a scenario describes it.
+
+use farhop_units::Bytes;
+
+/// Bytes of headers on every TCP segment: IPv4 20, TCP 20, timestamps option 12 (RFC 7323).
+pub const HEADER_BYTES: Bytes = Bytes::new(52);
+
+/// Where the defaults of everything else come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Linux 6.x.
+    Linux,
+    /// The BSD stacks of the papers' time (4.4BSD and its descendants, 1997).
+    Bsd1997,
+    /// The RFCs to the letter.
+    Rfc,
+}
+
+/// Congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Congestion {
+    /// RFC 5681, fast recovery ends at the first new ACK.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
+    /// BBR version 1, as in Linux.
+    Bbr,
+}
+
+/// How the receiver acknowledges the first data segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstAck {
+    /// At once.
+    Immediate,
+    /// With the second segment or when the delayed-ACK timer ends.
+    Delayed,
+}
+
+/// The TCP of both ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// Source of the defaults.
+    pub profile: Profile,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Initial congestion window, in segments.
+    pub initial_window: u32,
+    /// Largest window the receiver advertises; `None` is unlimited.
+    pub max_window: Option<Bytes>,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Is the first segment's ACK delayed?
+    pub first_ack: FirstAck,
+}
+
+impl TcpConfig {
+    /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial
+    /// window 1, 64 KiB without window scaling. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52.
+    pub fn of(profile: Profile) -> Self {
+        let (congestion, initial_window, max_window, first_ack) = match profile {
+            Profile::Linux => (Congestion::Cubic, 10, None, FirstAck::Immediate),
+            Profile::Bsd1997 => (Congestion::Reno, 1, Some(Bytes::new(65_535)), FirstAck::Delayed),
+            Profile::Rfc => (Congestion::NewReno, 10, None, FirstAck::Delayed),
+        };
+        Self { profile, congestion, initial_window, max_window, mss: Bytes::new(1448), first_ack }
+    }
+}

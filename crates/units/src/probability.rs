@@ -1,0 +1,70 @@
+//! Probabilities from 0 to 1.
+
+use crate::number::{self, ParseError};
+use core::fmt;
+use core::str::FromStr;
+
+/// A probability, from 0 to 1 inclusive, never NaN.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Probability(f64);
+
+const ACCEPTED: &str = "a number from 0 to 1, or a percentage such as \"0.1 %\"";
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0.0);
+
+    /// `value` if it lies from 0 to 1.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Self(value))
+    }
+
+    /// The value from 0 to 1.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Whether the event never happens.
+    pub fn is_zero(self) -> bool {
+        self.0 <= 0.0
+    }
+}
+
+impl FromStr for Probability {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let err = |problem: String| ParseError::new(problem, ACCEPTED);
+        let (number, unit) = number::split(text);
+        let scale = match unit {
+            "" => 1.0,
+            "%" => 0.01,
+            _ => return Err(err(format!("unknown unit \"{unit}\""))),
+        };
+        let value: f64 = number.parse().map_err(|_| err(format!("no number in \"{text}\"")))?;
+        Self::new(value * scale).ok_or_else(|| err(format!("\"{text}\" is outside 0 to 1")))
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} %", self.0 * 100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_and_fractions_agree() {
+        assert_eq!("0.1 %".parse::<Probability>(), "0.001".parse());
+        assert_eq!("25 %".parse::<Probability>().map(|p| p.to_string()), Ok("25 %".to_owned()));
+    }
+
+    #[test]
+    fn outside_the_range_is_refused() {
+        assert!("101 %".parse::<Probability>().is_err());
+        assert!("-0.1".parse::<Probability>().is_err());
+        assert!(Probability::new(f64::NAN).is_none());
+    }
+}
