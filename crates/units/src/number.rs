@@ -13,8 +13,9 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    pub(crate) fn new(problem: impl Into<String>, accepted: &str) -> Self {
-        Self { problem: problem.into(), accepted: accepted.to_owned() }
+    /// The error that says `problem` and what is `accepted`.
+    pub fn new(problem: impl Into<String>, accepted: impl Into<String>) -> Self {
+        Self { problem: problem.into(), accepted: accepted.into() }
     }
 }
 

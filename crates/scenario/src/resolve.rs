@@ -1,0 +1,225 @@
+//! What a scenario file may say, key by key, with defaults and bounds.
+//!
+//! | key | default | accepted |
+//! |---|---|---|
+//! | `version` | required | 1 |
+//! | `title` | none | text |
+//! | `link.down.rate`, `link.up.rate` | unlimited | a rate |
+//! | `link.down.delay`, `link.up.delay` | 0 ms | one way, up to 24 h |
+//! | `link.down.queue`, `link.up.queue` | one bandwidth-delay product, at least 64 kB | a size (drop-tail), or unlimited |
+//! | `link.down.loss`, `link.up.loss` | 0 | a probability |
+//! | `wan.…`, `lan.…` | as for `link` | the same keys, in both directions alike |
+//! | `tcp.profile` | linux | linux, bsd-1997, rfc: the defaults of the other `tcp` keys |
+//! | `page.sizes`, `page.table`, `page.objects` + `page.size` | required | exactly one of the three |
+//! | `http.version` | 1.1 | 1.0, 1.1, 1.1-pipelined |
+//! | `http.connections` | 6; 1 when pipelined | 1 to 256 |
+//! | `http.request_bytes` | 350 | 0 to 65535 |
+//! | `http.response_header_bytes` | 250 | 0 to 65535 |
+//! | `run.architectures` | direct, tunnel, accelerated | a list |
+//! | `run.runs` | 3 | 1 to 1000 |
+//! | `run.seed` | 1 | 0 to 2^63 − 1 |
+
+use crate::reader::{Document, ValueError};
+use crate::scenario::{RunConfig, Scenario};
+use crate::{shipped, words};
+use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
+use farhop_results::Architecture;
+use farhop_tcp::{Profile, TcpConfig};
+use farhop_units::{Bytes, ParseError, Probability, Rate, duration};
+use farhop_web::{HttpConfig, HttpVersion, Page, PageError};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the files named by `page.sizes` are.
+pub(crate) enum PageFiles {
+    /// In the folder of the scenario file.
+    Beside(PathBuf),
+    /// Compiled in.
+    Shipped,
+}
+
+const MAX_DELAY: Duration = Duration::from_secs(24 * 3600);
+/// Queues default to at least this: 43 full packets.
+const MIN_DEFAULT_QUEUE: Bytes = Bytes::kb(64);
+
+/// Reads every key, in the order of the file format.
+pub(crate) fn resolve(name: &str, document: &Document, files: &PageFiles) -> Result<Scenario, ValueError> {
+    let version = document.get("version", |text| number(text, 1, 1))?;
+    let scenario = Scenario {
+        name: name.to_owned(),
+        title: document.get("title", |text| Ok(text.to_owned()))?.unwrap_or_default(),
+        link: far_link(document)?,
+        wan: segment(document, "wan")?,
+        lan: segment(document, "lan")?,
+        tcp: tcp(document)?,
+        page: page(document, files)?,
+        http: http(document)?,
+        run: run(document)?,
+    };
+    document.finish()?;
+    match version {
+        Some(_) => Ok(scenario),
+        None => Err(document.missing("version", "version = 1, the format of this file")),
+    }
+}
+
+fn far_link(document: &Document) -> Result<ChannelConfig, ValueError> {
+    let down = direction(document, "link.down")?;
+    let up = direction(document, "link.up")?;
+    Ok(with_default_queues(document, ("link.down", down), ("link.up", up)))
+}
+
+fn segment(document: &Document, table: &str) -> Result<ChannelConfig, ValueError> {
+    let both = direction(document, table)?;
+    Ok(with_default_queues(document, (table, both.clone()), (table, both)))
+}
+
+fn direction(document: &Document, table: &str) -> Result<DirectionConfig, ValueError> {
+    let key = |name: &str| format!("{table}.{name}");
+    Ok(DirectionConfig {
+        rate: document.get(&key("rate"), |text| or_unlimited(text, str::parse::<Rate>))?.flatten(),
+        delay: document.get(&key("delay"), delay)?.unwrap_or_default(),
+        queue: document.get(&key("queue"), |text| or_unlimited(text, str::parse::<Bytes>))?.flatten(),
+        loss: document.get(&key("loss"), loss)?.unwrap_or_default(),
+    })
+}
+
+/// A queue that the file does not give holds one bandwidth-delay product (RFC 3439 §2.1's rule of thumb).
+fn with_default_queues(
+    document: &Document,
+    (down_table, mut down): (&str, DirectionConfig),
+    (up_table, mut up): (&str, DirectionConfig),
+) -> ChannelConfig {
+    let rtt = down.delay + up.delay;
+    for (table, direction) in [(down_table, &mut down), (up_table, &mut up)] {
+        if let (Some(rate), false) = (direction.rate, document.has(&format!("{table}.queue"))) {
+            let product = rate.bytes_between(farhop_units::Instant::START, farhop_units::Instant::START + rtt);
+            direction.queue = Some(product.max(MIN_DEFAULT_QUEUE));
+        }
+    }
+    ChannelConfig { down, up }
+}
+
+fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
+    let profile = document.get("tcp.profile", |text| words::choose(words::PROFILES, text))?;
+    let defaults = TcpConfig::of(profile.unwrap_or(Profile::Linux));
+    let congestion = document.get("tcp.congestion", |text| words::choose(words::CONGESTION, text))?;
+    let initial_window = document.get("tcp.initial_window", |text| number(text, 1, 1000))?;
+    let mss = document.get("tcp.mss", |text| number(text, 88, 8948))?.map_or(defaults.mss, Bytes::new);
+    let max_window = document.get("tcp.max_window", |text| window(text, mss))?;
+    let first_ack = document.get("tcp.first_ack", |text| words::choose(words::FIRST_ACK, text))?;
+    Ok(TcpConfig {
+        congestion: congestion.unwrap_or(defaults.congestion),
+        initial_window: initial_window
+            .map_or(defaults.initial_window, |segments| u32::try_from(segments).expect("at most 1000")),
+        max_window: max_window.unwrap_or(defaults.max_window),
+        mss,
+        first_ack: first_ack.unwrap_or(defaults.first_ack),
+        ..defaults
+    })
+}
+
+fn page(document: &Document, files: &PageFiles) -> Result<Page, ValueError> {
+    const ACCEPTED: &str =
+        "one of sizes = \"FILE.csv\", table = \"the lines of such a file\", or objects = 20 with size = \"5 kB\"";
+    let sizes = document.get("page.sizes", |path| read_page(path, files))?;
+    let table = document.get("page.table", |text| Page::from_csv(text).map_err(page_error))?;
+    let objects = document.get("page.objects", |text| number(text, 1, farhop_web::MAX_OBJECTS as u64))?;
+    let size = document.get("page.size", str::parse::<Bytes>)?;
+    match (sizes, table, objects, size) {
+        (Some(page), None, None, None) | (None, Some(page), None, None) => Ok(page),
+        (None, None, Some(objects), Some(size)) => {
+            let objects = usize::try_from(objects).expect("at most MAX_OBJECTS");
+            Page::uniform(objects, size).map_err(|error| document.refuse("page.size", page_error(error)))
+        }
+        (None, None, Some(_), None) => Err(document.missing("page.size", "the size of every object, e.g. \"5 kB\"")),
+        (None, None, None, Some(_)) => Err(document.missing("page.objects", "the number of objects, e.g. 20")),
+        (None, None, None, None) => Err(document.missing("page", ACCEPTED)),
+        _ => {
+            let given = ["page.sizes", "page.table", "page.objects"].into_iter().rfind(|key| document.has(key));
+            Err(document
+                .refuse(given.unwrap_or("page.size"), ParseError::new("two descriptions of the page", ACCEPTED)))
+        }
+    }
+}
+
+fn read_page(path: &str, files: &PageFiles) -> Result<Page, ParseError> {
+    const ACCEPTED: &str = "a CSV file beside the scenario: name,type,bytes,offset_of_reference_in_html";
+    let text = match files {
+        PageFiles::Shipped => shipped::page(path)
+            .map(str::to_owned)
+            .ok_or_else(|| ParseError::new("no such page among the shipped ones", ACCEPTED))?,
+        PageFiles::Beside(folder) => std::fs::read_to_string(folder.join(path))
+            .map_err(|error| ParseError::new(format!("the page cannot be read ({error})"), ACCEPTED))?,
+    };
+    Page::from_csv(&text).map_err(page_error)
+}
+
+fn http(document: &Document) -> Result<HttpConfig, ValueError> {
+    let defaults = HttpConfig::DEFAULT;
+    let version = document.get("http.version", |text| words::choose(words::HTTP_VERSIONS, text))?;
+    let version = version.unwrap_or(defaults.version);
+    let most = if version == HttpVersion::Http11Pipelined { 1 } else { 256 };
+    let connections = document.get("http.connections", |text| number(text, 1, most))?;
+    let connections = connections.map(|count| usize::try_from(count).expect("at most 256"));
+    let size = |key: &str, default| {
+        document.get(key, |text| number(text, 0, 65_535)).map(|size| size.map_or(default, Bytes::new))
+    };
+    Ok(HttpConfig {
+        version,
+        connections: connections.unwrap_or(if most == 1 { 1 } else { defaults.connections }),
+        request_bytes: size("http.request_bytes", defaults.request_bytes)?,
+        response_header_bytes: size("http.response_header_bytes", defaults.response_header_bytes)?,
+    })
+}
+
+fn run(document: &Document) -> Result<RunConfig, ValueError> {
+    const USUAL: [Architecture; 3] = [Architecture::Direct, Architecture::Tunnel, Architecture::Accelerated];
+    let architectures = document.list("run.architectures", words::architecture)?;
+    let runs = document.get("run.runs", |text| number(text, 1, 1000))?.unwrap_or(3);
+    Ok(RunConfig {
+        architectures: architectures.unwrap_or_else(|| USUAL.to_vec()),
+        runs: u32::try_from(runs).expect("at most 1000"),
+        seed: document.get("run.seed", |text| number(text, 0, i64::MAX.unsigned_abs()))?.unwrap_or(1),
+    })
+}
+
+fn delay(text: &str) -> Result<Duration, ParseError> {
+    let delay = duration::parse(text)?;
+    let accepted = "one way, from 0 ms to 24 h, e.g. \"250 ms\"";
+    if delay <= MAX_DELAY { Ok(delay) } else { Err(ParseError::new("longer than 24 h", accepted)) }
+}
+
+fn loss(text: &str) -> Result<LossModel, ParseError> {
+    let probability: Probability = text.parse()?;
+    Ok(if probability.is_zero() { LossModel::None } else { LossModel::Bernoulli(probability) })
+}
+
+fn window(text: &str, mss: Bytes) -> Result<Option<Bytes>, ParseError> {
+    let window = or_unlimited(text, str::parse::<Bytes>)?;
+    match window {
+        Some(size) if size < mss => Err(ParseError::new(
+            format!("smaller than one segment of {mss}"),
+            "a size of at least one segment, e.g. \"64 KiB\", or \"unlimited\"",
+        )),
+        _ => Ok(window),
+    }
+}
+
+fn or_unlimited<T>(text: &str, parse: impl Fn(&str) -> Result<T, ParseError>) -> Result<Option<T>, ParseError> {
+    if text == "unlimited" {
+        return Ok(None);
+    }
+    let extend = |error: ParseError| ParseError { accepted: format!("{}, or \"unlimited\"", error.accepted), ..error };
+    parse(text).map(Some).map_err(extend)
+}
+
+fn number(text: &str, least: u64, most: u64) -> Result<u64, ParseError> {
+    let accepted = if least == most { format!("{least}") } else { format!("a whole number from {least} to {most}") };
+    let number: u64 = text.parse().map_err(|_| ParseError::new("not a whole number", &accepted))?;
+    if (least..=most).contains(&number) { Ok(number) } else { Err(ParseError::new("out of range", accepted)) }
+}
+
+fn page_error(error: PageError) -> ParseError {
+    ParseError::new(error.to_string(), "a page whose first object is an HTML document large enough to name the others")
+}

@@ -1,0 +1,48 @@
+//! The spelling in files of what is chosen from a list.
+
+use farhop_results::Architecture;
+use farhop_tcp::{Congestion, FirstAck, Profile};
+use farhop_units::ParseError;
+use farhop_web::HttpVersion;
+
+/// A spelling and what it stands for.
+pub(crate) type Word<T> = (&'static str, T);
+
+pub(crate) const PROFILES: &[Word<Profile>] =
+    &[("linux", Profile::Linux), ("bsd-1997", Profile::Bsd1997), ("rfc", Profile::Rfc)];
+
+pub(crate) const CONGESTION: &[Word<Congestion>] = &[
+    ("reno", Congestion::Reno),
+    ("newreno", Congestion::NewReno),
+    ("cubic", Congestion::Cubic),
+    ("bbr", Congestion::Bbr),
+];
+
+pub(crate) const FIRST_ACK: &[Word<FirstAck>] = &[("immediate", FirstAck::Immediate), ("delayed", FirstAck::Delayed)];
+
+pub(crate) const HTTP_VERSIONS: &[Word<HttpVersion>] =
+    &[("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11), ("1.1-pipelined", HttpVersion::Http11Pipelined)];
+
+/// Reads one of `words`.
+pub(crate) fn choose<T: Copy>(words: &[Word<T>], text: &str) -> Result<T, ParseError> {
+    let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| unknown(text, &words.iter().map(|(word, _)| *word).collect::<Vec<_>>()))
+}
+
+/// The spelling of `meaning`.
+pub(crate) fn spell<T: PartialEq>(words: &[Word<T>], meaning: &T) -> &'static str {
+    words.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word).expect("every variant has its word")
+}
+
+/// Reads the name of an architecture.
+pub(crate) fn architecture(text: &str) -> Result<Architecture, ParseError> {
+    let all: Vec<&str> = Architecture::ALL.iter().map(|known| known.word()).collect();
+    text.parse().map_err(|()| unknown(text, &all))
+}
+
+fn unknown(text: &str, known: &[&str]) -> ParseError {
+    let suggestion = crate::reader::nearest(text, known.iter().copied());
+    let suggestion = suggestion.map_or_else(String::new, |word| format!("; did you mean \"{word}\"?"));
+    let accepted = known.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+    ParseError::new(format!("unknown word{suggestion}"), accepted)
+}

@@ -1,0 +1,138 @@
+//! Scenario files as users write them: shipped ones, wrong ones, and the way back to text.
+
+use farhop_scenario::{Scenario, ScenarioError, open, parse, shipped};
+use farhop_units::{Bytes, Rate};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const PAGE: &str = "[page]\nobjects = 2\nsize = \"5 kB\"\n";
+
+fn error(body: &str) -> String {
+    parse("net", &format!("version = 1\n{body}"), &[]).expect_err("the file is wrong").to_string()
+}
+
+#[test]
+fn shipped_scenarios_resolve_and_have_titles() {
+    for known in shipped::SHIPPED {
+        let scenario = open(known.name, &[]).unwrap_or_else(|error| panic!("{}: {error}", known.name));
+        assert!(!scenario.title.is_empty(), "{}", known.name);
+    }
+}
+
+#[test]
+fn demo_is_the_page_of_the_2013_test() {
+    let demo = open("demo", &[]).unwrap();
+    assert_eq!(demo.page.objects.len(), 28);
+    assert_eq!(demo.page.total_bytes(), Bytes::new(1_849_285));
+    let of_type = |media: &str| demo.page.objects.iter().filter(|object| object.media_type == media).count();
+    assert_eq!(
+        [of_type("text/html"), of_type("image/gif"), of_type("image/jpeg"), of_type("image/png")],
+        [1, 10, 4, 13]
+    );
+    assert_eq!(demo.link.rtt(), Duration::from_millis(500));
+    assert_eq!(demo.link.down.rate, Some(Rate::mbps(100)));
+    let http10 = open("demo-http10", &[]).unwrap();
+    assert_eq!((http10.page, http10.link), (demo.page, demo.link));
+}
+
+#[test]
+fn resolved_scenarios_read_back() {
+    for known in shipped::SHIPPED {
+        let scenario = open(known.name, &[]).unwrap();
+        assert_eq!(parse(known.name, &scenario.to_toml(), &[]).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn absent_queues_hold_a_bandwidth_delay_product() {
+    let text = format!("version = 1\n[link.down]\nrate = \"10 Mbit/s\"\ndelay = \"600 ms\"\n{PAGE}");
+    let scenario = parse("net", &text, &[]).unwrap();
+    assert_eq!(scenario.link.down.queue, Some(Bytes::kb(750)));
+    assert_eq!(scenario.link.up.queue, None, "an unlimited rate never queues");
+    let unlimited = parse("net", &text, &["link.down.queue=unlimited".to_owned()]).unwrap();
+    assert_eq!(unlimited.link.down.queue, None);
+}
+
+#[test]
+fn assignments_win_over_the_file() {
+    let scenario = open("demo", &["link.down.delay=300ms".to_owned(), "run.architectures=direct".to_owned()]).unwrap();
+    assert_eq!(scenario.link.down.delay, Duration::from_millis(300));
+    assert_eq!(scenario.run.architectures.len(), 1);
+}
+
+#[test]
+fn wrong_files_get_one_clear_error() {
+    insta::assert_snapshot!(error("[link.down]\nrate = \"20 mbps\"\n"), @r#"
+    net.toml:3: link.down.rate = "20 mbps": unknown unit "mbps"
+      accepted: a number above zero and bit/s, kbit/s, Mbit/s or Gbit/s, e.g. "2048 kbit/s", or "unlimited"
+    "#);
+    insta::assert_snapshot!(error("[link.down]\ndelay = \"-5 ms\"\n"), @r#"
+    net.toml:3: link.down.delay = "-5 ms": "-5 ms" is negative
+      accepted: a number and ns, us, ms, s, min or h, e.g. "250 ms"
+    "#);
+    insta::assert_snapshot!(error(&format!("[link.down]\nrat = \"5 Mbit/s\"\n{PAGE}")), @r#"
+    net.toml:3: link.down.rat = "5 Mbit/s": unknown key; did you mean link.down.rate?
+      accepted: delay, loss, queue, rate
+    "#);
+    insta::assert_snapshot!(error("[page]\nsizes = \"nowhere.csv\"\n"), @r#"
+    net.toml:3: page.sizes = "nowhere.csv": no such page among the shipped ones
+      accepted: a CSV file beside the scenario: name,type,bytes,offset_of_reference_in_html
+    "#);
+    insta::assert_snapshot!(error(&format!("[run]\narchitectures = [\"direct\", \"tunel\"]\n{PAGE}")), @r#"
+    net.toml:3: run.architectures = ["direct", "tunel"]: unknown word; did you mean "tunnel"?
+      accepted: "direct", "split", "multiplexed", "rwbp", "prefetch-conventional", "prefetch-2013", "tunnel", "accelerated"
+    "#);
+    insta::assert_snapshot!(error(&format!("[tcp]\nmax_window = \"1 kB\"\n{PAGE}")), @r#"
+    net.toml:3: tcp.max_window = "1 kB": smaller than one segment of 1.448 kB
+      accepted: a size of at least one segment, e.g. "64 KiB", or "unlimited"
+    "#);
+    insta::assert_snapshot!(error("[page]\nobjects = 100\nsize = \"1 kB\"\n"), @r#"
+    net.toml:4: page.size = "1 kB": the document of 1 kB cannot name i98.png at 932 B: its tag needs 19 B
+      accepted: a page whose first object is an HTML document large enough to name the others
+    "#);
+    insta::assert_snapshot!(error(""), @r#"
+    net.toml: page: missing
+      accepted: one of sizes = "FILE.csv", table = "the lines of such a file", or objects = 20 with size = "5 kB"
+    "#);
+    insta::assert_snapshot!(error(&format!("{PAGE}sizes = \"pages/page-2013.csv\"\n")), @r#"
+    net.toml:3: page.objects = "2": two descriptions of the page
+      accepted: one of sizes = "FILE.csv", table = "the lines of such a file", or objects = 20 with size = "5 kB"
+    "#);
+    insta::assert_snapshot!(error("a = = 1"), @r#"
+    net.toml:2: extra `=`, expected nothing
+      accepted: TOML, e.g. [link.down] and below it rate = "2 Mbit/s"
+    "#);
+    insta::assert_snapshot!(parse("net", PAGE, &[]).expect_err("no version"), @r#"
+    net.toml: version: missing
+      accepted: version = 1, the format of this file
+    "#);
+    insta::assert_snapshot!(open("dmeo", &[]).expect_err("no such scenario"), @r#"
+    dmeo: no such file or shipped scenario; did you mean demo?
+      accepted: a file, or one of demo, demo-http10, obata-2002
+    "#);
+}
+
+#[test]
+fn page_files_stand_beside_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "version = 1\n[page]\nsizes = \"p.csv\"\n").unwrap();
+    let given = path.to_str().unwrap();
+    assert!(matches!(open(given, &[]), Err(ScenarioError::Value(error)) if error.problem.contains("No such file")));
+    std::fs::write(folder.path().join("p.csv"), "name,type,bytes,offset_of_reference_in_html\na.html,text/html,99,0\n")
+        .unwrap();
+    let scenario: Scenario = open(given, &[]).unwrap();
+    assert_eq!((scenario.name.as_str(), scenario.page.objects.len()), ("mine", 1));
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_an_answer(text in ".*") {
+        let _ = parse("any", &text, &[]);
+    }
+
+    #[test]
+    fn any_value_gives_an_answer(key in "(link.down.rate|link.up.delay|tcp.mss|tcp.max_window|page.objects|http.version|run.seed)", value in ".*") {
+        let _ = open("demo", &[format!("{key}={value}")]);
+    }
+}
