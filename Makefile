@@ -1,0 +1,38 @@
+# make demo: build and run the main job. make test: install what tests need and run them all.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+FARHOP := target/release/farhop
+
+.PHONY: help demo build test lint bench deny clean
+
+help:
+	@echo "make demo    build, then compare the demo page: predicted, simulated, measured, with and without the accelerator"
+	@echo "make build   build target/release/farhop"
+	@echo "make test    install what tests need, run all tests"
+	@echo "make lint    formatting, clippy, licences and layering"
+	@echo "make bench   measure the parts: link throughput, emulator lateness"
+
+demo: build
+	$(FARHOP) compare demo
+
+build:
+	scripts/setup build
+	cargo build --release --locked
+
+test:
+	scripts/setup test
+	cargo test --workspace --locked
+
+lint:
+	scripts/setup test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/layers
+	scripts/deny
+
+bench: build
+	cargo run --release --locked -p farhop-link --example throughput
+	cargo run --release --locked -p farhop-emu --example lateness
+
+clean:
+	cargo clean
