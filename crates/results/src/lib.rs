@@ -1,9 +1,8 @@
 //! Run manifest, rows and events, with their readers and writers.
 
+pub mod packet_log;
 mod run;
 mod words;
 
-pub use run::{
-    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row,
-};
+pub use run::{EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, SimulationCost};
 pub use words::{Architecture, CacheState, Source};

@@ -18,8 +18,26 @@ pub struct Results {
     pub gaps: Vec<Gap>,
     /// The loads behind the rows, object by object.
     pub loads: Vec<Load>,
+    /// What simulating cost, if it was done.
+    #[serde(flatten)]
+    pub simulation: Option<SimulationCost>,
     /// What it takes to repeat the run.
     pub manifest: Manifest,
+}
+
+/// What a simulation cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SimulationCost {
+    /// Events handled.
+    pub event_count: u64,
+    /// Packets passing a serializer with a finite rate or a delay.
+    pub packet_hops: u64,
+    /// CPU time, user and system, in s.
+    pub cpu_s: f64,
+    /// Largest resident memory of the process so far, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Seed of everything random.
+    pub seed: u64,
 }
 
 /// One number with its context: a cell of the table.
