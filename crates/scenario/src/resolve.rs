@@ -1,23 +1,4 @@
-//! What a scenario file may say, key by key, with defaults and bounds.
-//!
-//! | key | default | accepted |
-//! |---|---|---|
-//! | `version` | required | 1 |
-//! | `title` | none | text |
-//! | `link.down.rate`, `link.up.rate` | unlimited | a rate |
-//! | `link.down.delay`, `link.up.delay` | 0 ms | one way, up to 24 h |
-//! | `link.down.queue`, `link.up.queue` | one bandwidth-delay product, at least 64 kB | a size (drop-tail), or unlimited |
-//! | `link.down.loss`, `link.up.loss` | 0 | a probability |
-//! | `wan.…`, `lan.…` | as for `link` | the same keys, in both directions alike |
-//! | `tcp.profile` | linux | linux, bsd-1997, rfc: the defaults of the other `tcp` keys |
-//! | `page.sizes`, `page.table`, `page.objects` + `page.size` | required | exactly one of the three |
-//! | `http.version` | 1.1 | 1.0, 1.1, 1.1-pipelined |
-//! | `http.connections` | 6; 1 when pipelined | 1 to 256 |
-//! | `http.request_bytes` | 350 | 0 to 65535 |
-//! | `http.response_header_bytes` | 250 | 0 to 65535 |
-//! | `run.architectures` | direct, tunnel, accelerated | a list |
-//! | `run.runs` | 3 | 1 to 1000 |
-//! | `run.seed` | 1 | 0 to 2^63 − 1 |
+//! What a scenario file may say, key by key, with bounds; `docs/scenario.md` lists them for users.
 
 use crate::reader::{Document, ValueError};
 use crate::scenario::{RunConfig, Scenario};

@@ -113,6 +113,32 @@ fn wrong_files_get_one_clear_error() {
 }
 
 #[test]
+fn documented_keys_are_the_keys_there_are() {
+    let manual = include_str!("../../../docs/scenario.md");
+    let rows = manual.lines().filter(|line| line.starts_with("| `"));
+    let keys: Vec<&str> = rows
+        .flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(", "))
+        .map(|key| key.trim().trim_matches('`'))
+        .collect();
+    for key in &keys {
+        // No key accepts this text but `title`; a key nobody knows would be refused as unknown.
+        let refused = open("demo", &[format!("{key}=\u{1}")]).err().map(|error| error.to_string());
+        assert!(!refused.is_some_and(|error| error.contains("unknown key")), "{key} is documented but unknown");
+    }
+    for line in open("demo", &[]).unwrap().to_toml().lines().filter_map(|line| line.split_once(" = ")) {
+        let name = line.0;
+        assert!(keys.iter().any(|key| key.rsplit('.').next() == Some(name)), "{name} is not documented");
+    }
+}
+
+#[test]
+fn manual_example_is_a_scenario() {
+    let manual = include_str!("../../../docs/scenario.md");
+    let example = manual.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    assert!(parse("example", example, &[]).is_ok());
+}
+
+#[test]
 fn page_files_stand_beside_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
