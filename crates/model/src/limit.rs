@@ -1,0 +1,94 @@
+//! The physical limit: the time that no architecture can undercut.
+//!
+//! One request crosses the path and every byte of the page comes back, with nothing waiting for anything else:
+//!
+//! limit = τ_up + τ_down + 8·(request + headers)/Q_up + 8·(Σ responses + 52·packets)/Q_down
+//!
+//! τ are one-way propagation delays, wan and lan included. Responses carry their HTTP headers and fill packets of one mss
+//! without a gap between objects (the last packet is partial). Q is the slowest rate of the parts that the path is made of,
+//! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every real
+//! load. An unlimited rate takes no time. Handshakes, DNS, discovery, losses and computing are left out: an architecture may
+//! avoid them all.
+
+use crate::path::{directions, slowest_rate, total_delay, transmission_time};
+use farhop_scenario::{HEADER_BYTES, Scenario};
+use farhop_units::Bytes;
+use std::time::Duration;
+
+/// The physical limit of loading `scenario`'s page; 1.329 s for 10 MB over 250 ms each way and 100 Mbit/s.
+pub fn limit(scenario: &Scenario) -> Duration {
+    let up = directions(scenario, |channel| &channel.up);
+    let down = directions(scenario, |channel| &channel.down);
+    let request = on_the_wire(scenario.http.request_bytes.as_f64(), scenario.tcp.mss);
+    let responses = on_the_wire(response_bytes(scenario), scenario.tcp.mss);
+    [total_delay(down), transmission_time(request, slowest_rate(up)), transmission_time(responses, slowest_rate(down))]
+        .into_iter()
+        .fold(total_delay(up), Duration::saturating_add)
+}
+
+/// Bodies and HTTP headers of all responses.
+fn response_bytes(scenario: &Scenario) -> f64 {
+    let header = scenario.http.response_header_bytes.as_f64();
+    scenario.page.objects.iter().map(|object| object.size.as_f64() + header).sum()
+}
+
+/// `payload` with the TCP/IP headers of the packets it fills.
+fn on_the_wire(payload: f64, mss: Bytes) -> f64 {
+    let packets = (payload / mss.as_f64().max(1.0)).ceil();
+    payload + packets * HEADER_BYTES.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::{geo, scenario};
+    use farhop_scenario::{ChannelConfig, DirectionConfig};
+    use farhop_units::Rate;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ten_megabytes_over_a_satellite_take_1_329_s() {
+        let time = limit(&scenario(&[10_000_000])).as_secs_f64();
+        assert!((time - 1.329).abs() < 5e-4, "{time}");
+    }
+
+    #[test]
+    fn an_unlimited_rate_takes_no_time() {
+        let mut scenario = scenario(&[10_000_000]);
+        scenario.link = ChannelConfig {
+            down: DirectionConfig { rate: None, ..geo() },
+            up: DirectionConfig { rate: None, ..geo() },
+        };
+        assert_eq!(limit(&scenario), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn the_slowest_part_counts_and_all_delays_do() {
+        let mut scenario = scenario(&[1_000_000]);
+        let before = limit(&scenario);
+        let behind =
+            DirectionConfig { rate: Some(Rate::mbps(1000)), delay: Duration::from_millis(20), ..Default::default() };
+        scenario.wan = ChannelConfig { down: behind.clone(), up: behind };
+        assert_eq!(limit(&scenario), before + Duration::from_millis(40));
+        scenario.lan.down.rate = Some(Rate::mbps(50));
+        let serialization = before - Duration::from_millis(500);
+        let slower = limit(&scenario) - Duration::from_millis(540);
+        assert!((slower.as_secs_f64() / serialization.as_secs_f64() - 2.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn responses_share_packets() {
+        let (one, two) = (limit(&scenario(&[1198 + 1448])), limit(&scenario(&[474, 474])));
+        // 1448 + 1448 B with one header of 250 B; 724 + 724 B with two fill one packet.
+        assert_eq!(one - two, Duration::from_micros(120));
+    }
+
+    proptest! {
+        #[test]
+        fn any_page_has_a_limit(sizes in prop::collection::vec(any::<u64>(), 0..4), mss: u64) {
+            let mut scenario = scenario(&sizes);
+            scenario.tcp.mss = Bytes::new(mss);
+            prop_assert!(limit(&scenario) >= Duration::from_millis(500));
+        }
+    }
+}

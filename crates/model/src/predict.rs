@@ -1,0 +1,333 @@
+//! Which published formulas describe a scenario, and what they predict for it.
+//!
+//! Both Obata papers describe `direct` alone, over one connection at a time. Each object is one data set: its body and its
+//! response header. What the formulas cannot describe becomes a [`Gap`] with the reason, never a guess; where the scenario
+//! differs from what they assume, the row's note says how.
+
+use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002};
+use farhop_results::{Architecture, CacheState, Gap, Row, Source};
+use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, LossModel, Scenario};
+use farhop_units::{Bytes, Rate};
+use std::time::Duration;
+
+/// What the formulas say about a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// A row per formula that applies.
+    pub rows: Vec<Row>,
+    /// Architectures of the scenario that no published formula describes, with the reason.
+    pub gaps: Vec<Gap>,
+    /// The window that saturates the down link (obata-2001 Eq 13); absent if nothing limits its rate.
+    pub saturation_window: Option<Segments>,
+    /// Throughput of the page's bytes as one transfer over an open connection (obata-2001 Eq 10 and 12); absent if it is no rate.
+    pub throughput: Option<Rate>,
+}
+
+/// Every published formula that applies to `scenario`, for each of its architectures.
+pub fn predict(scenario: &Scenario) -> Prediction {
+    let mut prediction = Prediction { rows: Vec::new(), gaps: Vec::new(), saturation_window: None, throughput: None };
+    for &architecture in &scenario.run.architectures {
+        match predict_architecture(scenario, architecture) {
+            Ok(rows) => prediction.rows.extend(rows),
+            Err(reason) => prediction.gaps.push(Gap { architecture, source: Source::Predicted, reason }),
+        }
+    }
+    if let Ok(path) = Path::of(scenario) {
+        let bytes = scenario.page.objects.iter().fold(0_u64, |sum, object| sum.saturating_add(object.size.get()));
+        prediction.saturation_window = obata_2001::eq13_saturation_window(&path);
+        prediction.throughput = obata_2001::throughput(&path, Bytes::new(bytes), &obata_2001::Readings::default()).ok();
+    }
+    prediction
+}
+
+/// The rows of one architecture, or why there are none.
+fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Result<Vec<Row>, String> {
+    if architecture != Architecture::Direct {
+        return Err(why_no_formula(architecture).to_owned());
+    }
+    let formulas = formulas(scenario)?;
+    let path = Path::of(scenario).map_err(|error| error.to_string())?;
+    formulas.iter().map(|formula| row(scenario, &path, *formula)).collect()
+}
+
+/// Why no formula of this crate describes `architecture`.
+fn why_no_formula(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Direct => "no published formula for this use of HTTP",
+        Architecture::Tunnel => "no published formula describes requests multiplexed over one QUIC connection",
+        Architecture::Accelerated => "no published formula describes announce, hold and push",
+        Architecture::Split | Architecture::Multiplexed | Architecture::Rwbp => {
+            "its paper gives simulations and no closed formula"
+        }
+        Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
+            "the formulas of prefetch-2013 are not among those implemented"
+        }
+    }
+}
+
+/// A formula of obata-2002 for a whole page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Formula {
+    Eq9,
+    Eq11,
+    Eq13,
+    Eq15,
+}
+
+/// The formulas for the scenario's use of HTTP, the authors' preferred one first.
+fn formulas(scenario: &Scenario) -> Result<&'static [Formula], String> {
+    let http = &scenario.http;
+    // No more connections open than there are objects; requests in a pipeline share one.
+    let connections = http.connections.min(scenario.page.objects.len());
+    match http.version {
+        HttpVersion::Http11Pipelined => Ok(&[Formula::Eq15]),
+        _ if connections > 1 => {
+            Err(format!("no published formula for {connections} parallel connections, only for one"))
+        }
+        HttpVersion::Http10 => Ok(&[Formula::Eq9]),
+        // Of one object both formulas for HTTP/1.1 are the same.
+        HttpVersion::Http11 if scenario.page.objects.len() == 1 => Ok(&[Formula::Eq13]),
+        HttpVersion::Http11 => Ok(&[Formula::Eq13, Formula::Eq11]),
+    }
+}
+
+impl Formula {
+    fn method(self) -> &'static str {
+        match self {
+            Self::Eq9 => "obata-2002 Eq 9",
+            Self::Eq11 => "obata-2002 Eq 11",
+            Self::Eq13 => "obata-2002 Eq 13",
+            Self::Eq15 => "obata-2002 Eq 15",
+        }
+    }
+
+    fn page_load_time(self, path: &Path, sizes: impl Iterator<Item = Bytes>) -> Result<Duration, ModelError> {
+        match self {
+            Self::Eq9 => obata_2002::eq9_http10(path, sizes, obata_2002::P_CONNECT),
+            Self::Eq11 => obata_2002::eq11_http11_initial(path, sizes, obata_2002::P_CONNECT),
+            Self::Eq13 => obata_2002::eq13_http11_revised(path, sizes, obata_2002::P_CONNECT),
+            Self::Eq15 => obata_2002::eq15_http11_pipelined(path, sizes, obata_2002::P_CONNECT),
+        }
+    }
+
+    /// What the formula assumes about the window from the second object on.
+    fn later_objects(self) -> Option<&'static str> {
+        match self {
+            Self::Eq9 => None,
+            Self::Eq11 => Some("slow start again for every object"),
+            Self::Eq13 | Self::Eq15 => Some("a full window from the second object on"),
+        }
+    }
+}
+
+/// The row of `formula`, or why it gives none.
+fn row(scenario: &Scenario, path: &Path, formula: Formula) -> Result<Row, String> {
+    let time = formula.page_load_time(path, data_sets(scenario)).map_err(|error| error.to_string())?;
+    if time.is_zero() {
+        return Err("a path without delay and with unlimited rates takes no time".to_owned());
+    }
+    let (page_load_s, limit) = (time.as_secs_f64(), limit(scenario));
+    let bits: f64 = scenario.page.objects.iter().map(|object| object.size.bits_f64()).sum();
+    Ok(Row {
+        architecture: Architecture::Direct,
+        source: Source::Predicted,
+        method: formula.method().to_owned(),
+        state: CacheState::Cold,
+        runs: 1,
+        page_load_s,
+        page_load_min_s: page_load_s,
+        page_load_max_s: page_load_s,
+        first_byte_s: None,
+        goodput_bit_s: bits / page_load_s,
+        limit_s: limit.as_secs_f64(),
+        note: Some(note(scenario, formula, time < limit)),
+    })
+}
+
+/// Body and response header of each object.
+fn data_sets(scenario: &Scenario) -> impl Iterator<Item = Bytes> {
+    let header = scenario.http.response_header_bytes.get();
+    scenario.page.objects.iter().map(move |object| Bytes::new(object.size.get().saturating_add(header)))
+}
+
+/// What the formula assumes, beside what the scenario says.
+fn note(scenario: &Scenario, formula: Formula, below_limit: bool) -> String {
+    let tcp = &scenario.tcp;
+    let mut assumed = vec![match tcp.initial_window {
+        1 => "an initial window of 1 segment".to_owned(),
+        here => format!("an initial window of 1 segment (here {here})"),
+    }];
+    assumed.push("an ACK for every second segment".to_owned());
+    if tcp.first_ack == FirstAck::Delayed {
+        assumed.push("no delay of the first ACK (here delayed)".to_owned());
+    }
+    if !matches!(tcp.congestion, Congestion::Reno | Congestion::NewReno) {
+        assumed.push("Reno's slow start".to_owned());
+    }
+    assumed.extend(formula.later_objects().map(str::to_owned));
+    let request = Bytes::new(scenario.http.request_bytes.get().saturating_add(HEADER_BYTES.get()));
+    if request != obata_2002::P_CONNECT {
+        assumed.push(format!("requests of {} on the wire (here {request})", obata_2002::P_CONNECT));
+    }
+    if is_lossy(scenario) {
+        assumed.push("no loss".to_owned());
+    }
+    if below_limit {
+        assumed.push("no headers on each object's last window, hence less than the limit".to_owned());
+    }
+    let joined = if has_more_than_the_link(scenario) { "; wan, link and lan count as one link each way" } else { "" };
+    format!("assumes {}{joined}", assumed.join(", "))
+}
+
+fn is_lossy(scenario: &Scenario) -> bool {
+    [&scenario.wan, &scenario.link, &scenario.lan]
+        .into_iter()
+        .any(|channel| channel.down.loss != LossModel::None || channel.up.loss != LossModel::None)
+}
+
+fn has_more_than_the_link(scenario: &Scenario) -> bool {
+    !scenario.wan.is_transparent() || !scenario.lan.is_transparent()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    //! Also builds the scenarios for this crate's tests.
+
+    use super::*;
+    use farhop_scenario::{ChannelConfig, DirectionConfig, HttpConfig, Object, Page, Profile, RunConfig, TcpConfig};
+
+    /// One direction of a geostationary link: 250 ms, 100 Mbit/s.
+    pub(crate) fn geo() -> DirectionConfig {
+        DirectionConfig { rate: Some(Rate::mbps(100)), delay: Duration::from_millis(250), ..Default::default() }
+    }
+
+    /// Objects of these sizes over [`geo`] with every default.
+    pub(crate) fn scenario(sizes: &[u64]) -> Scenario {
+        let object = |size| Object { name: String::new(), media_type: String::new(), size, reference: None };
+        Scenario {
+            name: "test".to_owned(),
+            title: String::new(),
+            link: ChannelConfig { down: geo(), up: geo() },
+            wan: ChannelConfig::default(),
+            lan: ChannelConfig::default(),
+            tcp: TcpConfig::of(Profile::Linux),
+            page: Page { objects: sizes.iter().copied().map(Bytes::new).map(object).collect() },
+            http: HttpConfig::DEFAULT,
+            run: RunConfig { architectures: vec![Architecture::Direct], runs: 1, seed: 0 },
+        }
+    }
+
+    fn over_http(version: HttpVersion, connections: usize, objects: usize) -> Prediction {
+        let mut scenario = scenario(&vec![5000; objects]);
+        scenario.http.version = version;
+        scenario.http.connections = connections;
+        predict(&scenario)
+    }
+
+    fn methods(prediction: &Prediction) -> Vec<&str> {
+        prediction.rows.iter().map(|row| row.method.as_str()).collect()
+    }
+
+    #[test]
+    fn each_version_of_http_has_its_formulas() {
+        assert_eq!(methods(&over_http(HttpVersion::Http10, 1, 10)), ["obata-2002 Eq 9"]);
+        assert_eq!(methods(&over_http(HttpVersion::Http11, 1, 10)), ["obata-2002 Eq 13", "obata-2002 Eq 11"]);
+        assert_eq!(methods(&over_http(HttpVersion::Http11Pipelined, 1, 10)), ["obata-2002 Eq 15"]);
+    }
+
+    #[test]
+    fn parallel_connections_have_no_published_formula() {
+        let prediction = over_http(HttpVersion::Http11, 6, 28);
+        assert_eq!(prediction.rows, []);
+        assert_eq!(prediction.gaps.len(), 1);
+        assert_eq!(prediction.gaps[0].reason, "no published formula for 6 parallel connections, only for one");
+    }
+
+    #[test]
+    fn one_object_needs_one_connection_whatever_is_allowed() {
+        assert_eq!(methods(&over_http(HttpVersion::Http11, 6, 1)), ["obata-2002 Eq 13"]);
+    }
+
+    #[test]
+    fn other_architectures_are_gaps_with_a_reason() {
+        let mut scenario = scenario(&[5000]);
+        scenario.run.architectures = Architecture::ALL.to_vec();
+        let prediction = predict(&scenario);
+        assert_eq!(prediction.gaps.len(), Architecture::ALL.len() - 1);
+        assert!(prediction.gaps.iter().all(|gap| gap.source == Source::Predicted && !gap.reason.is_empty()));
+    }
+
+    #[test]
+    fn a_row_says_what_its_formula_assumes() {
+        let prediction = over_http(HttpVersion::Http11, 1, 2);
+        assert_eq!(
+            prediction.rows[0].note.as_deref(),
+            Some(
+                "assumes an initial window of 1 segment (here 10), an ACK for every second segment, Reno's slow start, \
+                 a full window from the second object on, requests of 52 B on the wire (here 402 B)"
+            )
+        );
+    }
+
+    #[test]
+    fn the_paper_s_own_case_is_the_formula_s_value() {
+        let mut scenario = scenario(&[4750; 10]);
+        let direction = |bits, micros| DirectionConfig {
+            rate: Rate::from_bits_per_second(bits),
+            delay: Duration::from_micros(micros),
+            ..Default::default()
+        };
+        scenario.link = ChannelConfig { down: direction(2_048_000, 258_600), up: direction(900_700, 17_300) };
+        scenario.tcp =
+            TcpConfig { initial_window: 1, max_window: Some(Bytes::kib(16)), ..TcpConfig::of(Profile::Bsd1997) };
+        scenario.http.version = HttpVersion::Http10;
+        scenario.http.connections = 1;
+        let path = Path::of(&scenario).unwrap();
+        let each = obata_2002::eq1_connect_time(&path, obata_2002::P_CONNECT)
+            + obata_2002::eq8_transmit_time(&path, Bytes::new(5000));
+        let row = &predict(&scenario).rows[0];
+        assert!((row.page_load_s - 10.0 * each.as_secs_f64()).abs() < 1e-9);
+        assert!((row.goodput_bit_s - 380_000.0 / row.page_load_s).abs() < 1e-6);
+        assert!(row.page_load_s > row.limit_s);
+    }
+
+    #[test]
+    fn a_window_below_a_segment_is_a_gap_that_names_it() {
+        let mut scenario = scenario(&[5000]);
+        scenario.tcp.max_window = Some(Bytes::new(1000));
+        assert!(predict(&scenario).gaps[0].reason.starts_with("max_window 1 kB is below one segment"));
+    }
+
+    #[test]
+    fn nothing_on_the_path_is_a_gap_and_no_infinite_goodput() {
+        let mut scenario = scenario(&[5000]);
+        scenario.link = ChannelConfig::default();
+        assert_eq!(predict(&scenario).rows, []);
+        assert_eq!(predict(&scenario).saturation_window, None);
+    }
+
+    #[test]
+    fn wan_and_lan_count_as_part_of_the_link() {
+        let mut scenario = scenario(&[5000]);
+        scenario.wan.down.delay = Duration::from_millis(40);
+        let row = &predict(&scenario).rows[0];
+        assert!(row.note.as_deref().is_some_and(|note| note.ends_with("wan, link and lan count as one link each way")));
+    }
+
+    #[test]
+    fn a_prediction_below_the_limit_says_why() {
+        let row = |size| predict(&scenario(&[size])).rows[0].clone();
+        let says_why = |row: &Row| row.note.as_deref().is_some_and(|note| note.contains("less than the limit"));
+        let (small, large) = (row(5000), row(100_000_000_000));
+        assert!(small.page_load_s > small.limit_s && !says_why(&small));
+        assert!(large.page_load_s < large.limit_s && says_why(&large));
+    }
+
+    #[test]
+    fn a_terabyte_is_predicted_at_once() {
+        let prediction = predict(&scenario(&[1_000_000_000_000]));
+        let rate = prediction.throughput.expect("a rate").as_f64();
+        assert!((0.9e8..1.0e8).contains(&rate), "{rate}");
+        assert!(prediction.rows[0].page_load_s > 80_000.0);
+    }
+}
