@@ -160,6 +160,16 @@ pub(crate) fn methods(results: &Results) -> Vec<String> {
         .collect()
 }
 
+/// What the formulas say of the page's bytes as one transfer.
+pub(crate) fn transfer(results: &Results) -> Option<String> {
+    let transfer = results.transfer?;
+    let throughput = transfer.tcp_throughput_bit_s.map(format::bit_rate);
+    let window = transfer.saturation_window_segments;
+    let saturation = window.map(|segments| format!("the link saturates at a window of {segments:.1} segments"));
+    let parts: Vec<String> = throughput.into_iter().chain(saturation).collect();
+    (!parts.is_empty()).then(|| format!("one TCP transfer of the page's bytes (obata-2001): {}", parts.join(", ")))
+}
+
 fn of(rows: &[Row], architecture: Architecture, source: Source) -> impl Iterator<Item = &Row> {
     rows.iter().filter(move |row| row.architecture == architecture && row.source == source)
 }

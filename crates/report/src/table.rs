@@ -15,6 +15,9 @@ pub fn table(results: &Results) -> String {
     text.push_str(&grid_text(&grid, results.limit_s));
     text.push_str("\n\n");
     text.push_str(&wrap(&legend(results), ""));
+    if let Some(transfer) = grid::transfer(results) {
+        text.push_str(&wrap(&transfer, ""));
+    }
     for (index, footnote) in grid.footnotes.iter().enumerate() {
         text.push_str(&wrap(&format!("[{}] {footnote}", index + 1), "    "));
     }

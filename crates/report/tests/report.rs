@@ -24,6 +24,8 @@ fn a_comparison_is_one_table_with_its_reasons() {
 
     simulated: profile linux. measured: client farhop; median of 3 (range). ratio: measured over limit,
     else simulated (s), else predicted (p)
+    one TCP transfer of the page's bytes (obata-2001): 3.2 Mbit/s, the link saturates at a window of
+    4168.7 segments
     [1] no published formula for 6 parallel connections, only for one
     [2] no published formula describes requests multiplexed over one QUIC connection
     [3] the simulator has no QUIC tunnel yet
@@ -49,6 +51,8 @@ fn each_formula_has_its_line_and_its_footnote() {
     ────────────────────────────────────────────────────────────────────────
 
     simulated: profile linux. ratio: measured over limit, else simulated (s), else predicted (p)
+    one TCP transfer of the page's bytes (obata-2001): 3.2 Mbit/s, the link saturates at a window of
+    4168.7 segments
     [1] obata-2002 Eq 13: assumes a full window from the second object on
     [2] obata-2002 Eq 11: assumes slow start again for every object
     ");
@@ -70,6 +74,8 @@ fn a_prediction_alone_has_no_empty_columns() {
     ─────────────────────────────────────────────────────────
 
     ratio: measured over limit, else simulated (s), else predicted (p)
+    one TCP transfer of the page's bytes (obata-2001): 3.2 Mbit/s, the link saturates at a window of
+    4168.7 segments
     [1] obata-2002 Eq 9: assumes an initial window of 1 segment (here 10)
     [2] no published formula describes requests multiplexed over one QUIC connection
     ");

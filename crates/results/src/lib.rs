@@ -4,5 +4,7 @@ pub mod packet_log;
 mod run;
 mod words;
 
-pub use run::{EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, SimulationCost};
+pub use run::{
+    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, SimulationCost, TransferPrediction,
+};
 pub use words::{Architecture, CacheState, Source};

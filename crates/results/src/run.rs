@@ -18,11 +18,23 @@ pub struct Results {
     pub gaps: Vec<Gap>,
     /// The loads behind the rows, object by object.
     pub loads: Vec<Load>,
+    /// What the formulas say of the page's bytes as one TCP transfer, if they were asked.
+    #[serde(flatten)]
+    pub transfer: Option<TransferPrediction>,
     /// What simulating cost, if it was done.
     #[serde(flatten)]
     pub simulation: Option<SimulationCost>,
     /// What it takes to repeat the run.
     pub manifest: Manifest,
+}
+
+/// What obata-2001 says of the page's bytes as one transfer over an open TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TransferPrediction {
+    /// Throughput (Eq 10, Eq 12 for small sizes), in bit/s; absent where the formulas give none.
+    pub tcp_throughput_bit_s: Option<f64>,
+    /// The window at which the down link saturates (Eq 13), in segments; absent where its rate is unlimited.
+    pub saturation_window_segments: Option<f64>,
 }
 
 /// What a simulation cost.

@@ -60,8 +60,8 @@ fn reference(number: usize) -> String {
 }
 
 fn put_notes(out: &mut String, results: &Results, grid: &Grid<'_>) {
-    for methods in grid::methods(results) {
-        put(out, format_args!("<p class=\"soft\">{}.</p>\n", escape(&methods)));
+    for line in grid::methods(results).into_iter().chain(grid::transfer(results)) {
+        put(out, format_args!("<p class=\"soft\">{}.</p>\n", escape(&line)));
     }
     if grid.footnotes.is_empty() {
         return;

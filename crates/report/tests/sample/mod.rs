@@ -4,6 +4,7 @@
 
 use farhop_results::{
     Architecture, CacheState, EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, Source,
+    TransferPrediction,
 };
 
 /// One way, s.
@@ -53,6 +54,10 @@ pub(crate) fn results() -> Results {
         rows: Vec::new(),
         gaps: gaps(),
         loads: Vec::new(),
+        transfer: Some(TransferPrediction {
+            tcp_throughput_bit_s: Some(3.2e6),
+            saturation_window_segments: Some(4168.7),
+        }),
         simulation: None,
         manifest: manifest(),
     };
