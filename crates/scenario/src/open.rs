@@ -48,7 +48,20 @@ fn read(
     for assignment in assignments {
         document.set(assignment)?;
     }
+    replace_page(&mut document);
     Ok(resolve(name, &document, pages)?)
+}
+
+/// A page described on the command line replaces the file's, whichever way that was described.
+fn replace_page(document: &mut Document) {
+    const LISTS: [&str; 2] = ["page.sizes", "page.table"];
+    const EQUAL: [&str; 2] = ["page.objects", "page.size"];
+    if EQUAL.iter().any(|key| document.is_set(key)) {
+        LISTS.iter().for_each(|key| document.forget(key));
+    }
+    if LISTS.iter().any(|key| document.is_set(key)) {
+        EQUAL.iter().chain(&LISTS).for_each(|key| document.forget(key));
+    }
 }
 
 fn unknown(given: &str) -> ScenarioError {

@@ -112,6 +112,16 @@ impl Document {
         Ok(())
     }
 
+    /// Whether `key` was given on the command line.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key && entry.origin == Origin::CommandLine)
+    }
+
+    /// Removes `key`, unless it was given on the command line.
+    pub fn forget(&mut self, key: &str) {
+        self.entries.retain(|entry| entry.key != key || entry.origin == Origin::CommandLine);
+    }
+
     /// The value of `key`, read by `parse`; `None` if it is absent.
     ///
     /// # Errors

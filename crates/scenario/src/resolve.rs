@@ -144,7 +144,7 @@ fn http(document: &Document) -> Result<HttpConfig, ValueError> {
     let connections = document.get("http.connections", |text| number(text, 1, most))?;
     let connections = connections.map(|count| usize::try_from(count).expect("at most 256"));
     let size = |key: &str, default| {
-        document.get(key, |text| number(text, 0, 65_535)).map(|size| size.map_or(default, Bytes::new))
+        document.get(key, |text| number(text, 1, 65_535)).map(|size| size.map_or(default, Bytes::new))
     };
     Ok(HttpConfig {
         version,

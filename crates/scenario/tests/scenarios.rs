@@ -61,6 +61,16 @@ fn assignments_win_over_the_file() {
 }
 
 #[test]
+fn a_page_of_the_command_line_replaces_the_files() {
+    let equal = open("demo", &["page.objects=3".to_owned(), "page.size=5kB".to_owned()]).unwrap();
+    assert_eq!((equal.page.objects.len(), equal.page.total_bytes()), (3, Bytes::kb(15)));
+    let larger = open("obata-2002", &["page.size=10kB".to_owned()]).unwrap();
+    assert_eq!(larger.page.total_bytes(), Bytes::kb(200), "the file's page.objects stays");
+    let listed = open("obata-2002", &["page.sizes=pages/page-2013.csv".to_owned()]).unwrap();
+    assert_eq!(listed.page.objects.len(), 28);
+}
+
+#[test]
 fn wrong_files_get_one_clear_error() {
     insta::assert_snapshot!(error("[link.down]\nrate = \"20 mbps\"\n"), @r#"
     net.toml:3: link.down.rate = "20 mbps": unknown unit "mbps"
