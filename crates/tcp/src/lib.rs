@@ -1,5 +1,40 @@
 //! TCP endpoints as sans-IO machines, for the simulator.
+//!
+//! An [`Endpoint`] is a sender (window, retransmission timer, loss recovery, a [`CongestionControl`]) and a receiver (reassembly,
+//! delayed acknowledgements, receive window) behind a handshake. Segments carry numbers and lengths, no bytes. The profiles differ
+//! in one table of habits: Linux 6.x, 4.4BSD of 1997, and the RFCs to the letter. Each file names the sections it follows and
+//! what it leaves out.
+//!
+//! ```
+//! use farhop_tcp::{Endpoint, Output, Profile, TcpConfig};
+//! use farhop_units::Instant;
+//!
+//! let mut client = Endpoint::connect(Instant::START, &TcpConfig::of(Profile::Linux))?;
+//! let Some(Output::Transmit { segment, .. }) = client.poll() else { panic!("a SYN leaves at once") };
+//! assert!(segment.syn && segment.acknowledgment.is_none());
+//! # Ok::<(), farhop_tcp::TcpError>(())
+//! ```
 
+mod acknowledger;
+mod behavior;
 mod config;
+pub mod congestion;
+mod endpoint;
+mod error;
+mod probe;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
+mod sequence;
+mod usage;
+mod window;
 
 pub use config::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
+pub use congestion::CongestionControl;
+pub use endpoint::{Endpoint, Output};
+pub use error::TcpError;
+pub use segment::{SackBlock, Segment};
+pub use sequence::Sequence;

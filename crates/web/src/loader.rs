@@ -51,6 +51,8 @@ pub struct Loader {
     http: HttpConfig,
     /// Known objects in the order in which they became known.
     discovered: Vec<usize>,
+    /// The same objects, to see at once whether one is known.
+    known: BTreeSet<usize>,
     /// Places in `discovered` of the objects not asked for yet.
     waiting: BTreeSet<usize>,
     received: usize,
@@ -65,6 +67,7 @@ impl Loader {
         let mut loader = Self {
             http,
             discovered: Vec::new(),
+            known: BTreeSet::new(),
             waiting: BTreeSet::new(),
             received: 0,
             connections: BTreeMap::new(),
@@ -77,7 +80,7 @@ impl Loader {
 
     /// The client has learned of `object`; the order of calls is the order of priority. Learning of it again changes nothing.
     pub fn discover(&mut self, object: usize) {
-        if !self.discovered.contains(&object) {
+        if self.known.insert(object) {
             self.waiting.insert(self.discovered.len());
             self.discovered.push(object);
         }

@@ -1,0 +1,146 @@
+//! The shipped scenarios, and variations of them, through the simulator.
+
+use farhop_results::{Architecture, Load, Source};
+use farhop_scenario::{HttpVersion, Scenario, open};
+use farhop_sim::{Simulation, simulate};
+use farhop_units::Bytes;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn scenario(name: &str, assignments: &[&str]) -> Scenario {
+    let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
+    open(name, &assignments).expect("a shipped scenario")
+}
+
+fn page_load(simulation: &Simulation) -> f64 {
+    let row = simulation.rows.iter().find(|row| row.architecture == Architecture::Direct).expect("direct is simulated");
+    assert_eq!(row.source, Source::Simulated);
+    row.page_load_s
+}
+
+fn connections(load: &Load) -> usize {
+    load.objects.iter().map(|object| object.connection).collect::<BTreeSet<_>>().len()
+}
+
+/// Times measured on Linux 6.18 over an emulated link of the same settings, from an independent testbed.
+#[test]
+fn the_demos_take_as_long_as_on_linux() {
+    for (name, measured) in [("demo", 6.04), ("demo-http10", 48.9)] {
+        let simulated = page_load(&simulate(&scenario(name, &[]), 1));
+        println!("{name}: simulated {simulated:.3} s, measured {measured} s");
+        assert!((simulated / measured - 1.0).abs() < 0.02, "{name}: simulated {simulated} s, measured {measured} s");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_simulation() {
+    let lossy = scenario("demo", &["link.down.loss=1 %", "link.up.loss=1 %"]);
+    assert_eq!(simulate(&lossy, 7), simulate(&lossy, 7));
+    assert_ne!(simulate(&lossy, 7).loads, simulate(&lossy, 8).loads);
+}
+
+#[test]
+fn loss_makes_the_page_slower_but_it_arrives() {
+    let mut last = 0.0;
+    for loss in ["0 %", "1 %", "5 %", "20 %"] {
+        let loss = format!("link.down.loss={loss}");
+        let simulation = simulate(&scenario("demo", &[&loss, "run.runs=5"]), 1);
+        let time = page_load(&simulation);
+        println!("{loss}: {time:.2} s");
+        assert!(time > last, "{loss}: {time} s after {last} s");
+        last = time;
+    }
+}
+
+#[test]
+fn a_page_is_loaded_once_unless_something_is_random() {
+    let lossy = simulate(&scenario("demo", &["link.down.loss=1 %", "run.runs=5"]), 1);
+    assert_eq!((lossy.loads.len(), lossy.rows[0].runs), (5, 5));
+    assert!(lossy.rows[0].page_load_min_s < lossy.rows[0].page_load_s);
+    let clean = simulate(&scenario("demo", &["run.runs=5"]), 1);
+    assert_eq!((clean.loads.len(), clean.rows[0].runs), (1, 1));
+}
+
+#[test]
+fn http_versions_differ_in_connections_and_in_time() {
+    let load = |name, assignments: &[&str]| simulate(&scenario(name, assignments), 1).loads.remove(0);
+    let one_at_a_time = load("demo-http10", &[]);
+    let six = load("demo", &[]);
+    let persistent = load("demo", &["http.connections=1"]);
+    let pipelined = load("demo", &["http.connections=1", "http.version=1.1-pipelined"]);
+    assert_eq!([&one_at_a_time, &six, &persistent, &pipelined].map(connections), [28, 6, 1, 1]);
+    assert!(one_at_a_time.page_load_s > persistent.page_load_s);
+    assert!(persistent.page_load_s > six.page_load_s);
+    assert!(six.page_load_s > pipelined.page_load_s);
+    let opened = |load: &Load| load.objects.iter().filter(|object| object.connect_s.is_some()).count();
+    assert_eq!([&one_at_a_time, &six, &persistent].map(opened), [28, 6, 1]);
+}
+
+#[test]
+fn a_tail_dropping_queue_costs_time() {
+    let time = |assignments: &[&str]| page_load(&simulate(&scenario("demo", assignments), 1));
+    let narrow = ["link.down.rate=2 Mbit/s", "link.down.queue=30 kB"];
+    let roomy = ["link.down.rate=2 Mbit/s", "link.down.queue=2.5 MB"];
+    assert!(time(&narrow) > time(&roomy));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_a_gap_with_its_reason() {
+    let simulation = simulate(&scenario("demo", &[]), 1);
+    let gaps: Vec<_> = simulation.gaps.iter().map(|gap| gap.architecture).collect();
+    assert_eq!(gaps, [Architecture::Tunnel, Architecture::Accelerated]);
+    let bbr = simulate(&scenario("demo", &["tcp.congestion=bbr"]), 1);
+    assert!(bbr.rows.is_empty());
+    let reason =
+        &bbr.gaps.iter().find(|gap| gap.architecture == Architecture::Direct).expect("direct has a gap").reason;
+    assert_eq!(reason, "no simulated congestion controller Bbr; there are Reno, NewReno and Cubic");
+}
+
+#[test]
+fn a_link_that_loses_everything_ends_in_a_gap() {
+    let simulation = simulate(&scenario("demo", &["link.down.loss=100 %", "run.runs=1"]), 1);
+    let reasons: Vec<_> = simulation.gaps.iter().map(|gap| gap.reason.as_str()).collect();
+    assert_eq!(reasons[0], "the page was not complete after 3600 s of virtual time");
+}
+
+fn check(scenario: &Scenario, simulation: &Simulation) -> Result<(), TestCaseError> {
+    let row = &simulation.rows[0];
+    prop_assert!(row.page_load_s >= row.limit_s, "{} s is faster than light: {} s", row.page_load_s, row.limit_s);
+    for load in &simulation.loads {
+        let sizes: Vec<u64> = scenario.page.objects.iter().map(|object| object.size.get()).collect();
+        prop_assert_eq!(load.objects.iter().map(|object| object.bytes).collect::<Vec<_>>(), sizes);
+        let last = load.objects.iter().map(|object| object.end_s).fold(0.0, f64::max);
+        prop_assert!((last - load.page_load_s).abs() < 1e-9);
+        prop_assert!((load.objects[0].first_byte_s - load.first_byte_s).abs() < 1e-9);
+        for object in &load.objects {
+            let in_order = [object.discovered_s, object.request_s, object.first_byte_s, object.end_s];
+            prop_assert!(in_order.is_sorted(), "{object:?}");
+            prop_assert!(object.connect_s.is_none_or(|at| at <= object.request_s));
+        }
+        let bits: f64 = load.link.iter().map(|sample| sample.down_bit_s * sample.span_s).sum();
+        prop_assert!(bits >= scenario.page.total_bytes().bits_f64(), "the link carried less than the page");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever the scenario: every byte of every object arrives, times are in order, and nothing is faster than light.
+    #[test]
+    fn every_load_is_whole_and_no_faster_than_the_limit(
+        version in prop_oneof![Just(HttpVersion::Http10), Just(HttpVersion::Http11), Just(HttpVersion::Http11Pipelined)],
+        connections in 1_usize..8, objects in 1_usize..20, size in 3000_u64..60_000, profile in 0..3_usize,
+        delay in 0_u64..400, kbps in 200_u64..50_000, loss in 0_u32..10, seed: u64,
+    ) {
+        let profile = ["linux", "rfc", "bsd-1997"][profile];
+        let mut scenario = scenario("demo", &[
+            &format!("tcp.profile={profile}"), &format!("link.down.delay={delay} ms"),
+            &format!("link.down.rate={kbps} kbit/s"), &format!("link.down.loss={loss} %"), "run.runs=2",
+        ]);
+        scenario.page = farhop_scenario::Page::uniform(objects, Bytes::new(size)).expect("tags fit");
+        scenario.http.version = version;
+        scenario.http.connections = connections;
+        check(&scenario, &simulate(&scenario, seed))?;
+    }
+}

@@ -1,0 +1,131 @@
+//! What distinguishes the profiles beyond the scenario's settings: one table of timers, limits and habits.
+
+use crate::{FirstAck, Profile, TcpConfig};
+use farhop_units::Bytes;
+use std::time::Duration;
+
+/// When a receiver acknowledges data that arrives in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AckPolicy {
+    /// Linux: at once in quick-ACK mode, beyond one full segment, or when the sender pushed; else after an adaptive 40 ms-500 ms.
+    Linux {
+        /// Segments acknowledged one by one when data begins or resumes.
+        quick: u32,
+    },
+    /// Every second segment, else this long after the first (RFC 5681 §4.2 asks for less than 500 ms).
+    EverySecond {
+        /// The timer.
+        delay: Duration,
+    },
+    /// Every second segment, else at the next tick of a clock that runs on its own (4.4BSD's `tcp_fasttimo`).
+    Ticks {
+        /// Period of the clock.
+        period: Duration,
+    },
+}
+
+/// Floors and start of the retransmission timer (RFC 6298).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RtoBounds {
+    /// Before the first sample.
+    pub(crate) initial: Duration,
+    /// Least RTO as a whole.
+    pub(crate) min: Duration,
+    /// Least share of the variance term.
+    pub(crate) min_variance: Duration,
+    /// Most, also after backing off.
+    pub(crate) max: Duration,
+}
+
+/// One profile's habits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Behavior {
+    pub(crate) rto: RtoBounds,
+    pub(crate) ack: AckPolicy,
+    /// Is the very first data segment acknowledged at once?
+    pub(crate) first_ack_immediate: bool,
+    /// Slow start grows by all bytes acknowledged, not by one segment per ACK.
+    pub(crate) byte_counting: bool,
+    /// The window grows only while it limits the sender, and shrinks when it has not for an RTO (RFC 2861, RFC 7661).
+    pub(crate) validates_window: bool,
+    /// After an idle time the window is halved per RTO instead of falling to the initial one at once.
+    pub(crate) gentle_restart: bool,
+    /// Selective acknowledgements (RFC 2018).
+    pub(crate) sack: bool,
+    /// New data may be sent on the first two duplicate ACKs (RFC 3042).
+    pub(crate) limited_transmit: bool,
+    /// The receive window starts at 64 kB and grows with the data.
+    pub(crate) autotunes_window: bool,
+    /// Payload that the send buffer holds at most, sent or not; `None` is unlimited.
+    pub(crate) send_buffer: Option<Bytes>,
+    /// Handshake retransmissions that leave the initial window alone (RFC 5681 §3.1 allows none).
+    pub(crate) tolerated_handshake_losses: u32,
+}
+
+/// `tcp_wmem`'s maximum of 4194304 bytes, a ninth of which goes to the packets' own memory (in `ss -m` on Linux 6.18 bulk transfers
+/// occupy 1.10 to 1.15 times their payload). Below it the buffer grows ahead of the congestion window.
+const LINUX_SEND_BUFFER: Bytes = Bytes::new(4_194_304 / 9 * 8);
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+impl Behavior {
+    pub(crate) fn of(config: &TcpConfig) -> Self {
+        let immediate = config.first_ack == FirstAck::Immediate;
+        match config.profile {
+            Profile::Linux => Self::linux(immediate),
+            Profile::Bsd1997 => Self::bsd_1997(immediate),
+            Profile::Rfc => Self::rfc(immediate),
+        }
+    }
+
+    /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
+    fn linux(immediate: bool) -> Self {
+        Self {
+            rto: RtoBounds { initial: MS(1000), min: MS(200), min_variance: MS(200), max: MS(120_000) },
+            ack: AckPolicy::Linux { quick: if immediate { 16 } else { 0 } },
+            first_ack_immediate: immediate,
+            byte_counting: true,
+            validates_window: true,
+            gentle_restart: true,
+            sack: true,
+            limited_transmit: true,
+            autotunes_window: true,
+            send_buffer: Some(LINUX_SEND_BUFFER),
+            tolerated_handshake_losses: 1,
+        }
+    }
+
+    /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample), timers in ticks of 500 ms (at least two) and 200 ms.
+    fn bsd_1997(immediate: bool) -> Self {
+        Self {
+            rto: RtoBounds { initial: MS(3000), min: MS(1000), min_variance: MS(500), max: MS(64_000) },
+            ack: AckPolicy::Ticks { period: MS(200) },
+            first_ack_immediate: immediate,
+            byte_counting: false,
+            validates_window: false,
+            gentle_restart: false,
+            sack: false,
+            limited_transmit: false,
+            autotunes_window: false,
+            send_buffer: None,
+            tolerated_handshake_losses: 0,
+        }
+    }
+
+    /// RFC 6298 (1 s at the start and at least), RFC 5681, RFC 3042; 200 ms is the usual delayed-ACK timer.
+    fn rfc(immediate: bool) -> Self {
+        Self {
+            rto: RtoBounds { initial: MS(1000), min: MS(1000), min_variance: MS(0), max: MS(60_000) },
+            ack: AckPolicy::EverySecond { delay: MS(200) },
+            first_ack_immediate: immediate,
+            byte_counting: false,
+            validates_window: false,
+            gentle_restart: false,
+            sack: false,
+            limited_transmit: true,
+            autotunes_window: false,
+            send_buffer: None,
+            tolerated_handshake_losses: 0,
+        }
+    }
+}

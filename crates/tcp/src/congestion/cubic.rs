@@ -1,0 +1,247 @@
+//! CUBIC's window (RFC 9438), with slow start as in Linux and HyStart. The unit of its formulas is the segment, as in the RFC.
+//!
+//! Left out: the Reno-friendly region's faster growth above the window of the last loss (§4.3, α = 1; Linux leaves it out too),
+//! Linux's table-driven cube root and its rounding to jiffies, undo after spurious losses (§4.9).
+
+use super::hystart::{self, HyStart};
+use super::slow_start::SlowStart;
+use super::{Acknowledged, CongestionControl};
+use farhop_units::{Bytes, Instant};
+use std::time::Duration;
+
+/// C, in segments per s³ (§5).
+const C: f64 = 0.4;
+/// β, what is left of the window after a loss (§4.6).
+const BETA: f64 = 0.7;
+/// α of the Reno-friendly region (§4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// One stage of congestion avoidance (§4.2).
+#[derive(Debug, Clone)]
+struct Epoch {
+    start: Instant,
+    /// Where the plateau lies, in segments.
+    plateau: f64,
+    /// Time from the start to the plateau, in s: K.
+    to_plateau: f64,
+    /// What Reno's window would be, in segments: W_est.
+    reno: f64,
+}
+
+/// Cubic growth around the window of the last loss.
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    start: SlowStart,
+    hystart: HyStart,
+    /// Window at the last loss, in segments: W_max; `None` before the first and after a timeout.
+    max_window: Option<f64>,
+    epoch: Option<Epoch>,
+    /// Growth not yet in the window, in bytes below one.
+    fraction: f64,
+}
+
+impl Cubic {
+    /// A controller with `mss` and `initial_window`; `byte_counting` as Linux counts in slow start, else one step per ACK.
+    pub fn new(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
+        let start = SlowStart::new(mss, initial_window, byte_counting);
+        Self { start, hystart: HyStart::default(), max_window: None, epoch: None, fraction: 0.0 }
+    }
+
+    fn segments(&self, bytes: Bytes) -> f64 {
+        bytes.as_f64() / self.start.mss.as_f64()
+    }
+
+    /// Ends slow start where HyStart says so.
+    fn watch_slow_start(&mut self, ack: &Acknowledged) {
+        let Some(rtt) = ack.rtt else { return };
+        self.hystart.observe(rtt);
+        let watched = self.start.is_on() && self.start.window >= self.start.mss * hystart::LOW_WINDOW;
+        if watched && self.hystart.should_leave(ack, rtt) {
+            self.start.threshold = Some(self.start.window);
+        }
+    }
+
+    /// §4.2: the window follows the cubic one RTT ahead, at most half of it per RTT; §4.3: but never below Reno's.
+    fn avoid_congestion(&mut self, ack: &Acknowledged, acked: Bytes) {
+        let window = self.segments(self.start.window);
+        let acked = self.segments(acked);
+        let max_window = self.max_window;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max_window));
+        let ahead = ack.rtt.unwrap_or_default();
+        let target = epoch.window(ack.now + ahead).clamp(window, 1.5 * window);
+        epoch.reno += ALPHA * acked / window;
+        let grown =
+            if epoch.window(ack.now) < epoch.reno { epoch.reno - window } else { (target - window) / window * acked };
+        self.add(grown.max(0.0));
+    }
+
+    /// Adds `segments` to the window, keeping fractions of a byte.
+    fn add(&mut self, segments: f64) {
+        self.fraction += segments * self.start.mss.as_f64();
+        let whole = self.fraction.floor();
+        self.fraction -= whole;
+        self.start.window += Bytes::new(whole_bytes(whole));
+    }
+
+    /// §4.6 and §4.7 (fast convergence): the new threshold and where the next plateau lies.
+    fn reduce(&mut self) -> Bytes {
+        let window = self.segments(self.start.window);
+        let releasing = self.max_window.is_some_and(|max| window < max);
+        self.max_window = Some(if releasing { window * (1.0 + BETA) / 2.0 } else { window });
+        self.epoch = None;
+        self.start.lower_threshold(Bytes::new(whole_bytes(self.start.window.as_f64() * BETA)))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "windows are positive and below 2^53 bytes"
+)]
+fn whole_bytes(bytes: f64) -> u64 {
+    bytes as u64
+}
+
+impl Epoch {
+    /// A stage that begins with `window` segments (§4.2: K; §4.8 and §4.10: without a known plateau it is here).
+    fn new(start: Instant, window: f64, max_window: Option<f64>) -> Self {
+        let plateau = max_window.unwrap_or(window).max(window);
+        Self { start, plateau, to_plateau: cube_root((plateau - window) / C), reno: window }
+    }
+
+    /// W_cubic(t).
+    fn window(&self, at: Instant) -> f64 {
+        let offset = at.since(self.start).as_secs_f64() - self.to_plateau;
+        C * offset * offset * offset + self.plateau
+    }
+}
+
+/// Newton's iteration from above, so that every machine gives the same bits (a platform's own `cbrt` may not).
+fn cube_root(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let mut root = value.max(1.0);
+    loop {
+        let next = (2.0 * root + value / (root * root)) / 3.0;
+        if next >= root {
+            return root;
+        }
+        root = next;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn window(&self) -> Bytes {
+        self.start.window
+    }
+
+    fn threshold(&self) -> Option<Bytes> {
+        self.start.threshold
+    }
+
+    fn on_ack(&mut self, ack: &Acknowledged) {
+        self.watch_slow_start(ack);
+        let rest = self.start.grow(ack.bytes);
+        if rest > Bytes::ZERO {
+            self.avoid_congestion(ack, rest);
+        }
+    }
+
+    fn on_loss(&mut self, _in_flight: Bytes) {
+        self.start.window = self.reduce();
+    }
+
+    fn on_timeout(&mut self, _in_flight: Bytes, again: bool) {
+        if !again {
+            self.reduce();
+            // As Linux does: what was known about this path is forgotten.
+            self.max_window = None;
+            self.hystart.reset();
+        }
+        self.start.window = self.start.mss;
+    }
+
+    fn on_idle(&mut self, window: Bytes, idle: Duration) {
+        // §4.2: time without data is not part of the stage.
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += idle;
+        }
+        self.start.shrink(window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sequence;
+
+    const MSS: Bytes = Bytes::new(1000);
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// Acknowledges one window per RTT for `rounds` rounds from `start` on; returns when it ended.
+    fn run(cubic: &mut Cubic, start: Instant, rounds: u32) -> Instant {
+        let mut now = start;
+        for _ in 0..rounds {
+            now += RTT;
+            let mut left = cubic.window();
+            while left > Bytes::ZERO {
+                let bytes = left.min(MSS * 2);
+                left -= bytes;
+                cubic.on_ack(&Acknowledged {
+                    now,
+                    bytes,
+                    rtt: Some(RTT),
+                    sequence: Sequence::SYN,
+                    next: Sequence::FIRST_BYTE,
+                });
+            }
+        }
+        now
+    }
+
+    #[test]
+    fn the_cube_root_is_exact_enough() {
+        for value in [1e-6_f64, 0.5, 1.0, 27.0, 1e9] {
+            let root = cube_root(value);
+            assert!((root * root * root / value - 1.0).abs() < 1e-12, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths_and_the_plateau_is_reached_after_k() {
+        let mut cubic = Cubic::new(MSS, MSS * 1000, true);
+        cubic.on_loss(MSS * 1000);
+        assert_eq!(cubic.window(), MSS * 700);
+        // K = ∛(300 / 0.4) = 9.09 s.
+        let end = run(&mut cubic, Instant::START, 90);
+        let at_k = cubic.segments(cubic.window());
+        assert!((990.0..=1001.0).contains(&at_k), "{at_k}");
+        // 10 s later: 1000 + 0.4·10³ at most.
+        run(&mut cubic, end, 100);
+        let later = cubic.segments(cubic.window());
+        assert!((1350.0..1420.0).contains(&later), "{later}");
+    }
+
+    #[test]
+    fn a_small_window_grows_no_slower_than_renos() {
+        let mut cubic = Cubic::new(MSS, MSS * 20, true);
+        cubic.on_loss(MSS * 20);
+        run(&mut cubic, Instant::START, 10);
+        let window = cubic.segments(cubic.window());
+        assert!(window >= 14.0 + 9.0 * ALPHA, "{window}");
+    }
+
+    #[test]
+    fn idle_time_is_not_part_of_a_stage() {
+        let grown = |idle: u64| {
+            let mut cubic = Cubic::new(MSS, MSS * 100, true);
+            cubic.on_loss(MSS * 100);
+            let end = run(&mut cubic, Instant::START, 5);
+            cubic.on_idle(cubic.window(), Duration::from_secs(idle));
+            run(&mut cubic, end + Duration::from_secs(idle), 5);
+            cubic.window()
+        };
+        assert_eq!(grown(0), grown(60));
+    }
+}

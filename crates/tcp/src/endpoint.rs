@@ -1,0 +1,243 @@
+//! One end of a TCP connection (RFC 9293 §3.10), without bytes, sockets or a clock.
+//!
+//! The owner carries [`Segment`]s between two endpoints and tells each what time it is. Data is a number of bytes; which bytes
+//! they are is the owner's to know. Opening is a three-way handshake, closing is one FIN each way; a closed endpoint goes on
+//! answering repeated segments for as long as its owner keeps it (TIME-WAIT without an end).
+//!
+//! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, ECN, urgent data.
+
+use crate::receiver::{Receiver, RoundTrip};
+use crate::scoreboard::Piece;
+use crate::sender::Sender;
+use crate::{Segment, TcpConfig, TcpError};
+use farhop_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// What an endpoint has to tell its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Carry this segment to the other endpoint.
+    Transmit {
+        /// When it leaves.
+        at: Instant,
+        /// The segment.
+        segment: Segment,
+    },
+    /// The handshake is complete at this end.
+    Connected {
+        /// When.
+        at: Instant,
+    },
+    /// Data arrived in order.
+    Received {
+        /// When.
+        at: Instant,
+        /// How many bytes are new.
+        bytes: Bytes,
+    },
+    /// The other side will send no more data.
+    Finished {
+        /// When.
+        at: Instant,
+    },
+    /// Both directions are closed and acknowledged.
+    Closed {
+        /// When.
+        at: Instant,
+    },
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Endpoint {
+    sender: Sender,
+    receiver: Receiver,
+    outputs: VecDeque<Output>,
+    connected: bool,
+    closed: bool,
+}
+
+impl Endpoint {
+    /// The end that opens the connection: its SYN leaves at `now`.
+    ///
+    /// # Errors
+    /// If there is no congestion controller of the kind that `config` asks for.
+    pub fn connect(now: Instant, config: &TcpConfig) -> Result<Self, TcpError> {
+        let mut endpoint = Self::listen(config)?;
+        endpoint.sender.open();
+        endpoint.flush(now);
+        Ok(endpoint)
+    }
+
+    /// The end that waits for a SYN.
+    ///
+    /// # Errors
+    /// If there is no congestion controller of the kind that `config` asks for.
+    pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
+        let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
+        Ok(Self { sender, receiver, outputs: VecDeque::new(), connected: false, closed: false })
+    }
+
+    /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
+    pub fn write(&mut self, now: Instant, bytes: Bytes) {
+        self.handle_timeout(now);
+        self.sender.write(bytes);
+        self.flush(now);
+    }
+
+    /// The application will send no more: a FIN follows the data.
+    pub fn close(&mut self, now: Instant) {
+        self.handle_timeout(now);
+        self.sender.close();
+        self.flush(now);
+    }
+
+    /// A segment from the other endpoint arrived.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
+        self.handle_timeout(now);
+        // RFC 9293 §3.10.7.2-3: before a SYN nothing else counts.
+        if !segment.syn && !self.receiver.is_open() {
+            return;
+        }
+        self.sender.open();
+        if let Some(acknowledgment) = segment.acknowledgment {
+            self.sender.handle_acknowledgment(now, segment, acknowledgment);
+        }
+        let received = self.receiver.handle_segment(now, segment, self.round_trip());
+        self.report_connected(now);
+        if received.bytes > Bytes::ZERO {
+            self.outputs.push_back(Output::Received { at: now, bytes: received.bytes });
+        }
+        if received.finished {
+            self.outputs.push_back(Output::Finished { at: now });
+        }
+        self.flush(now);
+        self.report_closed(now);
+    }
+
+    /// Runs every timer that is due at or before `now`, at the time it was due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
+            if self.sender.next_timeout() == Some(due) {
+                self.sender.handle_timer(due);
+            } else {
+                self.receiver.handle_timer(self.sender.rtt.rto());
+            }
+            self.flush(due);
+        }
+    }
+
+    /// When [`Endpoint::handle_timeout`] is to be called next.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        [self.sender.next_timeout(), self.receiver.ack_due()].into_iter().flatten().min()
+    }
+
+    /// The next thing to tell the owner.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The congestion window.
+    pub fn congestion_window(&self) -> Bytes {
+        self.sender.congestion.window()
+    }
+
+    fn round_trip(&self) -> RoundTrip {
+        let rtt = &self.sender.rtt;
+        RoundTrip { min: rtt.min(), smoothed: rtt.smoothed(), rto: rtt.rto() }
+    }
+
+    /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
+    fn flush(&mut self, now: Instant) {
+        while let Some(piece) = self.sender.transmit(now) {
+            self.transmit(now, piece);
+        }
+        if self.receiver.ack_due().is_some_and(|due| due <= now) {
+            self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, piece: Piece) {
+        let Piece { sequence, payload, syn, fin, push } = piece;
+        let mut segment = Segment { sequence, payload, syn, fin, push, ..Segment::default() };
+        self.receiver.acknowledge(now, &mut segment);
+        self.outputs.push_back(Output::Transmit { at: now, segment });
+    }
+
+    fn report_connected(&mut self, now: Instant) {
+        if !self.connected && self.sender.is_established() && self.receiver.is_open() {
+            self.connected = true;
+            self.outputs.push_back(Output::Connected { at: now });
+        }
+    }
+
+    fn report_closed(&mut self, now: Instant) {
+        if !self.closed && self.sender.is_finished() && self.receiver.is_finished() {
+            self.closed = true;
+            self.outputs.push_back(Output::Closed { at: now });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, Sequence};
+    use std::time::Duration;
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn outputs(endpoint: &mut Endpoint) -> Vec<Output> {
+        std::iter::from_fn(|| endpoint.poll()).collect()
+    }
+
+    fn transmit_times(endpoint: &mut Endpoint) -> Vec<Instant> {
+        let transmitted = |output| match output {
+            Output::Transmit { at, .. } => Some(at),
+            _ => None,
+        };
+        outputs(endpoint).into_iter().filter_map(transmitted).collect()
+    }
+
+    #[test]
+    fn timers_that_are_served_late_act_at_the_time_they_were_due() {
+        let config = TcpConfig::of(Profile::Rfc);
+        let mut client = Endpoint::connect(at(0), &config).expect("NewReno is there");
+        client.handle_timeout(at(10_000));
+        assert_eq!(transmit_times(&mut client), [at(0), at(1000), at(3000), at(7000)], "the timer doubles");
+    }
+
+    #[test]
+    fn a_delayed_acknowledgement_is_not_later_for_the_next_segments_arrival() {
+        let config = TcpConfig::of(Profile::Rfc);
+        let mut server = Endpoint::listen(&config).expect("NewReno is there");
+        server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+        let ack = Segment {
+            sequence: Sequence::FIRST_BYTE,
+            acknowledgment: Some(Sequence::FIRST_BYTE),
+            ..Segment::default()
+        };
+        let data = Segment { payload: config.mss, window: Bytes::kb(64), ..ack };
+        server.handle_segment(at(500), &data);
+        let later = Segment { sequence: data.end(), ..data.clone() };
+        server.handle_segment(at(1000), &later);
+        assert_eq!(transmit_times(&mut server), [at(0), at(700)], "the SYN-ACK, then the timer's ACK at its own time");
+    }
+
+    #[test]
+    fn nothing_counts_before_a_syn() {
+        let mut server = Endpoint::listen(&TcpConfig::of(Profile::Linux)).expect("CUBIC is there");
+        let stray = Segment { sequence: Sequence::FIRST_BYTE, payload: Bytes::new(10), ..Segment::default() };
+        server.handle_segment(at(0), &stray);
+        assert_eq!((outputs(&mut server), server.next_timeout()), (vec![], None));
+    }
+
+    #[test]
+    fn a_controller_that_is_not_there_is_an_error() {
+        let config = TcpConfig { congestion: crate::Congestion::Bbr, ..TcpConfig::of(Profile::Linux) };
+        let error = Endpoint::listen(&config).expect_err("there is no BBR");
+        assert_eq!(error.to_string(), "no simulated congestion controller Bbr; there are Reno, NewReno and Cubic");
+    }
+}

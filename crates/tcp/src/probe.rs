@@ -1,0 +1,80 @@
+//! Tail-loss probes (RFC 8985 §7), as Linux sends them: when nothing is heard for two round trips, the next segment, or else the
+//! last one again, is sent to draw an acknowledgement that shows what is missing.
+//!
+//! Left out: DSACK as a sign that a probe was not needed; a plain duplicate acknowledgement serves.
+
+use crate::Sequence;
+use crate::recovery::Phase;
+use crate::sender::Sender;
+use farhop_units::{Bytes, Instant};
+use std::time::Duration;
+
+/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way (Linux: the least RTO).
+const DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// One probe, waiting for its time or for its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// To be sent at this time.
+    Due(Instant),
+    /// Sent; `end` is where the data ended then (TLP.end_seq).
+    Sent {
+        /// The next number to send after the probe.
+        end: Sequence,
+        /// The probe repeats a segment.
+        repeats: bool,
+    },
+}
+
+impl Sender {
+    /// When the probe is due, if one is.
+    pub(crate) fn probe_due(&self) -> Option<Instant> {
+        match self.probe {
+            Some(Probe::Due(at)) => Some(at),
+            Some(Probe::Sent { .. }) | None => None,
+        }
+    }
+
+    /// RFC 8985 §7.2: after new data or a new acknowledgement, while no loss is suspected; never later than the timeout.
+    pub(crate) fn schedule_probe(&mut self, now: Instant) {
+        if !self.behavior.sack || matches!(self.probe, Some(Probe::Sent { .. })) {
+            return;
+        }
+        let calm = self.phase == Phase::Open && self.scoreboard.sacked() == 0 && self.is_established();
+        let (Some(rtt), Some(timeout), true) = (self.rtt.smoothed(), self.timer, calm) else {
+            self.probe = None;
+            return;
+        };
+        let alone = self.scoreboard.segments() == 1;
+        let wait = rtt * 2 + if alone { DELAYED_ACK } else { Duration::ZERO };
+        self.probe = Some(Probe::Due(timeout.min(now + wait)));
+    }
+
+    /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.
+    pub(crate) fn send_probe(&mut self, now: Instant) {
+        self.repeat_now = true;
+        let fresh = self.next_new_size().unwrap_or(Bytes::ZERO);
+        let repeats = fresh == Bytes::ZERO;
+        if repeats {
+            self.scoreboard.lose_last();
+        }
+        self.probe = Some(Probe::Sent { end: self.next + fresh, repeats });
+        self.timer = Some(now + self.rtt.rto());
+    }
+
+    /// RFC 8985 §7.4.2: was the probe's segment lost the first time? Then the window shrinks as for any loss.
+    /// `before` is what was acknowledged and how many segments had arrived out of order before this acknowledgement.
+    pub(crate) fn judge_probe(&mut self, acknowledgment: Sequence, before: (Sequence, usize)) {
+        let Some(Probe::Sent { end, repeats }) = self.probe else { return };
+        if acknowledgment < end {
+            return;
+        }
+        let duplicate = before == (acknowledgment, self.scoreboard.sacked());
+        if !repeats || duplicate {
+            self.probe = None;
+        } else if acknowledgment > end {
+            self.probe = None;
+            self.congestion.on_loss(self.flight_size());
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The receiving half of an endpoint: what has arrived, in order or not, and what to tell the other side (RFC 9293 §3.10.7.4,
+//! RFC 2018 for what arrived out of order).
+//!
+//! Left out: acceptability checks against the window (senders here respect it), DSACK (RFC 2883).
+
+use crate::acknowledger::{Acknowledger, Arrival};
+use crate::behavior::Behavior;
+use crate::segment::MAX_SACK_BLOCKS;
+use crate::window::ReceiveWindow;
+use crate::{SackBlock, Segment, Sequence, TcpConfig};
+use farhop_units::{Bytes, Instant};
+use std::time::Duration;
+
+/// What a segment brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Received {
+    /// Bytes newly in order.
+    pub(crate) bytes: Bytes,
+    /// The other side's FIN is newly in order.
+    pub(crate) finished: bool,
+}
+
+/// Round-trip times that the endpoint's own sender has seen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundTrip {
+    pub(crate) min: Option<Duration>,
+    pub(crate) smoothed: Option<Duration>,
+    pub(crate) rto: Duration,
+}
+
+/// Everything one direction's receiver knows.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    mss: Bytes,
+    sack: bool,
+    /// RCV.NXT; `None` before the SYN.
+    expected: Option<Sequence>,
+    /// What was last acknowledged.
+    told: Sequence,
+    /// Arrived beyond `expected`: disjoint, the latest changed first.
+    islands: Vec<SackBlock>,
+    fin: Option<Sequence>,
+    finished: bool,
+    acks: Acknowledger,
+    window: ReceiveWindow,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        let behavior = Behavior::of(config);
+        Self {
+            mss: config.mss,
+            sack: behavior.sack,
+            expected: None,
+            told: Sequence::SYN,
+            islands: Vec::new(),
+            fin: None,
+            finished: false,
+            acks: Acknowledger::new(&behavior),
+            window: ReceiveWindow::new(config),
+        }
+    }
+
+    /// Whether the other side's SYN has arrived.
+    pub(crate) fn is_open(&self) -> bool {
+        self.expected.is_some()
+    }
+
+    /// Whether the other side's FIN has arrived in order.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// When an acknowledgement is due.
+    pub(crate) fn ack_due(&self) -> Option<Instant> {
+        self.acks.due()
+    }
+
+    /// Takes in a segment.
+    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, trip: RoundTrip) -> Received {
+        if segment.syn && self.expected.is_none() {
+            self.expected = Some(segment.sequence);
+        }
+        let Some(expected) = self.expected else { return Received::default() };
+        if segment.is_pure_ack() {
+            return Received::default();
+        }
+        if segment.fin {
+            self.fin = Some(segment.sequence + segment.payload + Bytes::new(u64::from(segment.syn)));
+        }
+        if segment.sequence > expected {
+            self.add_island(SackBlock { start: segment.sequence, end: segment.end() });
+        }
+        let filling = !self.islands.is_empty();
+        let received = self.accept(expected, segment);
+        if received.bytes == Bytes::ZERO || received.finished || filling {
+            // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
+            self.acks.demand(now);
+        }
+        if received.bytes > Bytes::ZERO {
+            self.note_data(now, segment.push, trip);
+        }
+        received
+    }
+
+    /// Moves RCV.NXT over what is in order now.
+    fn accept(&mut self, expected: Sequence, segment: &Segment) -> Received {
+        let mut reached = expected;
+        if segment.sequence <= expected {
+            reached = reached.max(segment.end());
+        }
+        while let Some(index) = self.islands.iter().position(|island| island.start <= reached) {
+            reached = reached.max(self.islands.swap_remove(index).end);
+        }
+        self.expected = Some(reached);
+        let finished = self.fin.is_some_and(|fin| expected <= fin && fin < reached);
+        self.finished |= finished;
+        let opened = expected == Sequence::SYN && reached > expected;
+        let marks = u64::from(finished) + u64::from(opened);
+        Received { bytes: (reached - expected).saturating_sub(Bytes::new(marks)), finished }
+    }
+
+    /// RFC 2018 §4: the block with the latest segment comes first.
+    fn add_island(&mut self, mut new: SackBlock) {
+        self.islands.retain(|island| {
+            let apart = island.end < new.start || new.end < island.start;
+            if !apart {
+                new = SackBlock { start: new.start.min(island.start), end: new.end.max(island.end) };
+            }
+            apart
+        });
+        self.islands.insert(0, new);
+    }
+
+    fn note_data(&mut self, now: Instant, push: bool, trip: RoundTrip) {
+        let Some(expected) = self.expected else { return };
+        let window_grew = self.window.data_arrived(now, expected, trip.min);
+        let unacknowledged = expected - self.told;
+        let (mss, rto, rtt) = (self.mss, trip.rto, trip.smoothed);
+        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, rto, rtt };
+        self.acks.data_arrived(arrival);
+    }
+
+    /// The acknowledgement fields of a segment that goes out now with `payload`.
+    pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
+        segment.acknowledgment = self.expected;
+        segment.window = self.window.offer();
+        if self.sack {
+            segment.sack = self.islands.iter().copied().take(MAX_SACK_BLOCKS).collect();
+        }
+        if segment.payload > Bytes::ZERO {
+            self.acks.data_sent(now);
+        }
+        if let Some(expected) = self.expected {
+            self.told = expected;
+            self.acks.acknowledged();
+        }
+    }
+
+    /// The timer for a delayed acknowledgement ran out.
+    pub(crate) fn handle_timer(&mut self, rto: Duration) {
+        self.acks.timer_expired(rto);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    const TRIP: RoundTrip = RoundTrip { min: None, smoothed: None, rto: Duration::from_secs(1) };
+
+    fn open() -> Receiver {
+        let mut receiver = Receiver::new(&TcpConfig::of(Profile::Linux));
+        let syn = Segment { syn: true, ..Segment::default() };
+        assert_eq!(receiver.handle_segment(Instant::START, &syn, TRIP), Received::default());
+        receiver
+    }
+
+    fn data(from: u64, bytes: u64) -> Segment {
+        Segment { sequence: Sequence::FIRST_BYTE + Bytes::new(from), payload: Bytes::new(bytes), ..Segment::default() }
+    }
+
+    fn bytes(receiver: &mut Receiver, segment: &Segment) -> u64 {
+        receiver.handle_segment(Instant::START, segment, TRIP).bytes.get()
+    }
+
+    fn ack(receiver: &mut Receiver) -> Segment {
+        let mut segment = Segment::default();
+        receiver.acknowledge(Instant::START, &mut segment);
+        segment
+    }
+
+    #[test]
+    fn what_arrives_out_of_order_waits_for_what_is_missing() {
+        let mut receiver = open();
+        assert_eq!(bytes(&mut receiver, &data(10, 10)), 0);
+        assert_eq!(bytes(&mut receiver, &data(30, 10)), 0);
+        assert_eq!(bytes(&mut receiver, &data(0, 10)), 20);
+        assert_eq!(bytes(&mut receiver, &data(0, 10)), 0, "a repetition brings nothing");
+        assert_eq!(bytes(&mut receiver, &data(20, 10)), 20);
+    }
+
+    #[test]
+    fn selective_acknowledgements_name_the_latest_block_first() {
+        let mut receiver = open();
+        for from in [10, 30, 50, 70] {
+            bytes(&mut receiver, &data(from, 10));
+        }
+        bytes(&mut receiver, &data(40, 5));
+        let starts: Vec<_> = ack(&mut receiver).sack.iter().map(|block| block.start - Sequence::FIRST_BYTE).collect();
+        assert_eq!(starts, [Bytes::new(30), Bytes::new(70), Bytes::new(50)]);
+    }
+
+    #[test]
+    fn a_fin_counts_once_all_before_it_has_arrived() {
+        let mut receiver = open();
+        let fin = Segment { fin: true, ..data(10, 0) };
+        assert!(!receiver.handle_segment(Instant::START, &fin, TRIP).finished);
+        let received = receiver.handle_segment(Instant::START, &data(0, 10), TRIP);
+        assert_eq!(received, Received { bytes: Bytes::new(10), finished: true });
+        assert!(receiver.is_finished());
+        assert_eq!(ack(&mut receiver).acknowledgment, Some(Sequence::FIRST_BYTE + Bytes::new(11)));
+    }
+
+    #[test]
+    fn what_is_out_of_order_is_acknowledged_at_once() {
+        let mut receiver = open();
+        ack(&mut receiver);
+        assert_eq!(receiver.ack_due(), None);
+        bytes(&mut receiver, &data(10, 10));
+        assert_eq!(receiver.ack_due(), Some(Instant::START));
+    }
+}

@@ -1,0 +1,134 @@
+//! How much a receiver offers to take (RFC 9293 §3.8.6).
+//!
+//! The application reads at once, so that the window never closes and its right edge never moves back. Linux's offer starts at
+//! 64 kB (half of `tcp_rmem`'s default of 131072 bytes) and follows the data: once per round trip the buffer becomes twice what
+//! arrived in it, and more while that still grows (tcp_rcvbuf_grow(), Linux 6.18), and the offer opens by two segments per
+//! segment received up to that (tcp_grow_window()). Left out: memory overhead of packets and its measured ratio (taken as one
+//! half, the kernel's first guess), memory pressure.
+
+use crate::behavior::Behavior;
+use crate::{Sequence, TcpConfig};
+use farhop_units::{Bytes, Instant};
+use std::time::Duration;
+
+/// Largest window that can be expressed (RFC 7323 §2.3).
+const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
+/// Half of the 131072 bytes of `tcp_rmem`'s default, as far as an unscaled SYN can say it.
+const LINUX_INITIAL: Bytes = Bytes::new(65_535);
+/// Half of `tcp_rmem`'s maximum of 33554432 bytes.
+const LINUX_MAX: Bytes = Bytes::new(33_554_432 / 2);
+/// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.
+const LINUX_FIRST_ROUND: u64 = 10;
+
+/// What is offered, and how it grows.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceiveWindow {
+    offer: Bytes,
+    limit: Bytes,
+    mss: Bytes,
+    tuning: Option<Tuning>,
+}
+
+/// Dynamic right-sizing, one round trip at a time.
+#[derive(Debug, Clone)]
+struct Tuning {
+    /// What arrived in the round trip before.
+    last_round: Bytes,
+    /// What the buffer has room for.
+    room: Bytes,
+    round_start: Instant,
+    round_from: Sequence,
+}
+
+impl ReceiveWindow {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        let mss = config.mss;
+        let limit = config.max_window.unwrap_or(MAX_WINDOW).clamp(Bytes::new(1), MAX_WINDOW);
+        if !Behavior::of(config).autotunes_window {
+            return Self { offer: limit, limit, mss, tuning: None };
+        }
+        let whole_segments = LINUX_INITIAL.get() / mss.get().max(1) * mss.get();
+        let initial = Bytes::new(whole_segments).max(mss);
+        let last_round = mss * LINUX_FIRST_ROUND;
+        let (round_start, round_from) = (Instant::START, Sequence::FIRST_BYTE);
+        let tuning = Some(Tuning { last_round, room: initial, round_start, round_from });
+        let limit = limit.min(LINUX_MAX);
+        Self { offer: initial.min(limit), limit, mss, tuning }
+    }
+
+    /// The window to advertise.
+    pub(crate) fn offer(&self) -> Bytes {
+        self.offer
+    }
+
+    /// Data arrived in order up to `expected`; `rtt` is the least round-trip time known. Returns whether the offer grew.
+    pub(crate) fn data_arrived(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        if rtt.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
+            tuning.end_round(now, expected);
+        }
+        let before = self.offer;
+        self.offer = self.offer.max((self.offer + self.mss * 2).min(tuning.room).min(self.limit));
+        self.offer > before
+    }
+}
+
+impl Tuning {
+    fn end_round(&mut self, now: Instant, expected: Sequence) {
+        let arrived = expected - self.round_from;
+        (self.round_start, self.round_from) = (now, expected);
+        if arrived <= self.last_round {
+            return;
+        }
+        // Twice, as the measurement is one round trip late; and the growth again twice, to let slow start double.
+        let twice = u128::from(arrived.get()) * 2;
+        let growth = twice * u128::from((arrived - self.last_round).get()) / u128::from(self.last_round.get().max(1));
+        let room = u64::try_from(twice + growth * 2).unwrap_or(u64::MAX);
+        self.room = self.room.max(Bytes::new(room));
+        self.last_round = arrived;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    const RTT: Duration = Duration::from_millis(500);
+
+    /// Offers after each round of slow start from ten segments.
+    fn offers(config: &TcpConfig, rounds: u32) -> Vec<(Bytes, Bytes)> {
+        let mut window = ReceiveWindow::new(config);
+        let mut expected = Sequence::FIRST_BYTE;
+        let mut segments = 10;
+        let mut rounds_seen = Vec::new();
+        for round in 1..=rounds {
+            for _ in 0..segments {
+                expected = expected + config.mss;
+                window.data_arrived(Instant::START + RTT * round, expected, Some(RTT));
+            }
+            segments *= 2;
+            rounds_seen.push((window.offer(), config.mss * segments));
+        }
+        rounds_seen
+    }
+
+    #[test]
+    fn linux_keeps_ahead_of_slow_start() {
+        let config = TcpConfig::of(Profile::Linux);
+        assert_eq!(ReceiveWindow::new(&config).offer(), Bytes::new(65_160));
+        for (offer, next_round) in offers(&config, 9) {
+            assert!(offer >= next_round, "{offer} offered, {next_round} to come");
+        }
+        let (last, _) = offers(&config, 20)[19];
+        assert_eq!(last, LINUX_MAX);
+    }
+
+    #[test]
+    fn a_configured_window_is_kept() {
+        for profile in [Profile::Linux, Profile::Bsd1997, Profile::Rfc] {
+            let config = TcpConfig { max_window: Some(Bytes::kib(16)), ..TcpConfig::of(profile) };
+            assert!(offers(&config, 6).iter().all(|(offer, _)| *offer == Bytes::kib(16)), "{profile:?}");
+        }
+    }
+}
