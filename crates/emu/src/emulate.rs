@@ -1,0 +1,143 @@
+//! One command behind the link: what `farhop emulate SCENARIO -- CMD…` does.
+//!
+//! The command is the client's. It inherits standard input, output and the terminal and stays in the foreground process
+//! group, so that an interactive shell works; Ctrl-C and Ctrl-\ are the command's, as they are with `system(3)`, and this
+//! process goes on to tidy up.
+
+use crate::record::EmulationRecord;
+use crate::{EmuError, Host, Recording, Testbed};
+use core::fmt;
+use farhop_results::EmulationQuality;
+use farhop_scenario::Scenario;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+
+/// How a command behind the link ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Emulated {
+    /// The command's exit code; 128 and the signal's number if a signal ended it, as shells say it.
+    pub exit_code: u8,
+    /// What the links did meanwhile.
+    pub summary: Summary,
+}
+
+/// What the emulated links did, in one line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Packets delivered and how late.
+    pub quality: EmulationQuality,
+    /// Packets the far link dropped.
+    pub dropped: u64,
+}
+
+impl From<&EmulationRecord> for Summary {
+    fn from(record: &EmulationRecord) -> Self {
+        Self { quality: record.quality, dropped: record.dropped }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quality = &self.quality;
+        let millis = |seconds: f64| seconds * 1e3;
+        write!(
+            f,
+            "{} packets delivered, {} dropped by the far link; delivered late by {:.3} ms (median), {:.3} ms (p99), {:.3} ms (most)",
+            quality.packets,
+            self.dropped,
+            millis(quality.lateness_p50_s),
+            millis(quality.lateness_p99_s),
+            millis(quality.lateness_max_s),
+        )?;
+        if quality.is_valid() {
+            Ok(())
+        } else {
+            write!(f, ": too late to trust (p99 above {:.3} ms)", millis(quality.bound_s))
+        }
+    }
+}
+
+/// Runs `command` as the client of `scenario`'s network, `$SHELL` if it is empty, and waits for it.
+///
+/// # Errors
+/// The testbed cannot be had, or the command does not start. A command that fails is not an error.
+pub fn emulate(scenario: &Scenario, command: &[OsString]) -> Result<Emulated, EmuError> {
+    let shell = [std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
+    let (program, arguments) = command.split_first().or_else(|| shell.split_first()).expect("the shell is one word");
+    let testbed = Testbed::start_with(scenario, Recording::Totals)?;
+    let status = run_in_foreground(testbed.host(Host::Client).command(program), program, arguments)?;
+    Ok(Emulated { exit_code: exit_code(status), summary: Summary::from(&testbed.stop()?) })
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// Signals that the terminal sends to every process in the foreground; only the command shall act on them.
+const FROM_TERMINAL: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
+
+#[expect(unsafe_code, reason = "code between fork and exec")]
+fn run_in_foreground(mut command: Command, program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, EmuError> {
+    command.args(arguments);
+    let before = FROM_TERMINAL.map(|signal| (signal, set(signal, &action(SigHandler::SigIgn))));
+    // SAFETY: sigaction(2) is async-signal-safe and the closure allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            FROM_TERMINAL.into_iter().for_each(|signal| {
+                set(signal, &action(SigHandler::SigDfl));
+            });
+            Ok(())
+        });
+    }
+    let status = command.status();
+    for (signal, action) in before {
+        if let Some(action) = action {
+            set(signal, &action);
+        }
+    }
+    let name = program.to_string_lossy().into_owned();
+    status.map_err(|source| EmuError::Command { command: name, source })
+}
+
+fn action(handler: SigHandler) -> SigAction {
+    SigAction::new(handler, SaFlags::empty(), SigSet::empty())
+}
+
+/// Sets what a signal does; what it did before.
+#[expect(unsafe_code, reason = "sets a signal disposition")]
+fn set(signal: Signal, action: &SigAction) -> Option<SigAction> {
+    // SAFETY: `action` ignores, restores the default, or is what was installed before.
+    unsafe { sigaction(signal, action) }.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_counts_128_more() {
+        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(exit_code(ExitStatus::from_raw(libc::SIGINT)), 130);
+    }
+
+    #[test]
+    fn the_summary_says_when_not_to_trust_the_run() {
+        let quality = |p99| EmulationQuality {
+            packets: 6,
+            lateness_p50_s: 5e-5,
+            lateness_p99_s: p99,
+            lateness_max_s: 1e-3,
+            bound_s: 5e-4,
+        };
+        let told = |p99| Summary { quality: quality(p99), dropped: 1 }.to_string();
+        assert_eq!(
+            told(2e-4),
+            "6 packets delivered, 1 dropped by the far link; \
+             delivered late by 0.050 ms (median), 0.200 ms (p99), 1.000 ms (most)"
+        );
+        assert!(told(6e-4).ends_with(": too late to trust (p99 above 0.500 ms)"));
+    }
+}
