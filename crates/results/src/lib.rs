@@ -2,6 +2,7 @@
 
 pub mod packet_log;
 mod run;
+mod summary;
 mod words;
 
 pub use run::{

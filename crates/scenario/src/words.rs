@@ -8,8 +8,12 @@ use farhop_web::HttpVersion;
 /// A spelling and what it stands for.
 pub(crate) type Word<T> = (&'static str, T);
 
+const fn profile(profile: Profile) -> Word<Profile> {
+    (profile.word(), profile)
+}
+
 pub(crate) const PROFILES: &[Word<Profile>] =
-    &[("linux", Profile::Linux), ("bsd-1997", Profile::Bsd1997), ("rfc", Profile::Rfc)];
+    &[profile(Profile::Linux), profile(Profile::Bsd1997), profile(Profile::Rfc)];
 
 pub(crate) const CONGESTION: &[Word<Congestion>] = &[
     ("reno", Congestion::Reno),

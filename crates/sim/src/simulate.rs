@@ -2,8 +2,8 @@
 
 use crate::direct::{self, LoadError, Outcome};
 use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
-use farhop_results::{Architecture, CacheState, Gap, Load, Row, Source};
-use farhop_scenario::{Congestion, Profile, Scenario};
+use farhop_results::{Architecture, Gap, Load, Row, Source};
+use farhop_scenario::{Congestion, Scenario};
 
 /// What simulating a scenario gave and what it cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,7 +46,7 @@ impl Simulation {
         self.event_count += outcomes.iter().map(|outcome| outcome.events).sum::<u64>();
         self.packet_hops += outcomes.iter().map(|outcome| outcome.traffic.hops).sum::<u64>();
         let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
-        self.rows.push(row(scenario, &loads));
+        self.rows.extend(row(scenario, &loads));
         self.loads.extend(loads);
         Ok(())
     }
@@ -58,45 +58,11 @@ fn is_random(scenario: &Scenario) -> bool {
     [&scenario.lan, &scenario.link, &scenario.wan].into_iter().any(random)
 }
 
-fn row(scenario: &Scenario, loads: &[Load]) -> Row {
-    let times = sorted(loads.iter().map(|load| load.page_load_s));
-    let first_bytes = sorted(loads.iter().map(|load| load.first_byte_s));
-    let page_load_s = median(&times);
-    Row {
-        architecture: Architecture::Direct,
-        source: Source::Simulated,
-        method: profile(scenario.tcp.profile).to_owned(),
-        state: CacheState::Cold,
-        runs: u32::try_from(loads.len()).unwrap_or(u32::MAX),
-        page_load_s,
-        page_load_min_s: times[0],
-        page_load_max_s: times[times.len() - 1],
-        first_byte_s: Some(median(&first_bytes)),
-        goodput_bit_s: scenario.page.total_bytes().bits_f64() / page_load_s,
-        limit_s: farhop_model::limit(scenario).as_secs_f64(),
-        note: Some(format!("TCP {}", controller(scenario.tcp.congestion))),
-    }
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The middle of `sorted` values, of which there is at least one; the mean of the two in the middle of an even number.
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
-}
-
-/// The profile's word in scenario files, which is the method's name in results.
-fn profile(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Linux => "linux",
-        Profile::Bsd1997 => "bsd-1997",
-        Profile::Rfc => "rfc",
-    }
+fn row(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
+    let loads: Vec<&Load> = loads.iter().collect();
+    let note = format!("TCP {}", controller(scenario.tcp.congestion));
+    let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
+    Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
 }
 
 fn controller(congestion: Congestion) -> &'static str {

@@ -16,6 +16,17 @@ pub enum Profile {
     Rfc,
 }
 
+impl Profile {
+    /// The spelling in files, tables and JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Bsd1997 => "bsd-1997",
+            Self::Rfc => "rfc",
+        }
+    }
+}
+
 /// Congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
