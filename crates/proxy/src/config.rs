@@ -1,0 +1,285 @@
+//! The configuration files of the two boxes.
+//!
+//! ```toml
+//! # gateway.toml
+//! listen = "0.0.0.0:4433"               # UDP
+//! key = "gateway.key"                   # files are found relative to this one
+//! certificate = "gateway.crt"
+//! terminal_certificate = "terminal.crt"
+//! rate = "100 Mbit/s"                   # towards the terminal, IP and UDP headers included
+//! allow = ["10.0.0.0/8"]                # private networks the terminal's clients may reach
+//! ```
+//! ```toml
+//! # terminal.toml
+//! gateway = "gateway.example:4433"
+//! listen = "127.0.0.1:3128"             # TCP, the clients' HTTP proxy
+//! key = "terminal.key"
+//! certificate = "terminal.crt"
+//! gateway_certificate = "gateway.crt"
+//! rate = "10 Mbit/s"                    # towards the gateway
+//! ```
+
+use crate::ProxyError;
+use farhop_accel::planning::terminal::Limits;
+use farhop_accel::policy::Network;
+use farhop_scenario::reader::{Document, ValueError};
+use farhop_units::{Bytes, ParseError, Rate, duration};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Bytes of one flow that may be on the way or wait for their reader. Design point: 100 Mbit/s over 600 ms (7.5 MB), four times: what is in
+/// flight, what waits for a lost packet, the same again while that is lost once more, and the grant on its way.
+const DEFAULT_WINDOW: Bytes = Bytes::kib(32 << 10);
+/// For flows whose reader is slow: thirty at full speed over 600 ms at 100 Mbit/s would need twice that.
+const DEFAULT_MEMORY: Bytes = Bytes::new(256_000_000);
+/// 8080 and 3128 are the customary ports of proxies; 3128 is less often taken.
+const DEFAULT_PROXY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
+/// Any unprivileged port would do; 4433 is QUIC's usual one.
+const DEFAULT_TUNNEL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 4433);
+
+/// What a gateway is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatewayConfig {
+    /// UDP address for the tunnel.
+    pub listen: SocketAddr,
+    /// Own private key, PEM.
+    pub key: PathBuf,
+    /// Own certificate, PEM.
+    pub certificate: PathBuf,
+    /// The terminal's certificate, PEM.
+    pub terminal_certificate: PathBuf,
+    /// Rate towards the terminal in bits on the wire, IP and UDP headers included.
+    pub rate: Rate,
+    /// Networks that may be reached although they are not public.
+    pub allow: Vec<Network>,
+    /// Whether pages are read and their parts pushed.
+    pub prefetch: bool,
+    /// Bytes of one flow towards a server that may be on the way or wait for it.
+    pub window: Bytes,
+    /// What all such flows share.
+    pub memory: Bytes,
+}
+
+/// What a terminal is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalConfig {
+    /// The gateway's `host:port`.
+    pub gateway: String,
+    /// TCP address for clients.
+    pub listen: SocketAddr,
+    /// Own private key, PEM.
+    pub key: PathBuf,
+    /// Own certificate, PEM.
+    pub certificate: PathBuf,
+    /// The gateway's certificate, PEM.
+    pub gateway_certificate: PathBuf,
+    /// Rate towards the gateway in bits on the wire, IP and UDP headers included.
+    pub rate: Rate,
+    /// Bounds on what is kept and how long.
+    pub limits: Limits,
+    /// Bytes of one flow towards a client that may be on the way or wait for it: at least the gateway's rate × round trip.
+    pub window: Bytes,
+    /// What all such flows share; pushes nobody has asked for yet have `limits.memory`.
+    pub memory: Bytes,
+}
+
+impl GatewayConfig {
+    /// Defaults of all that has one.
+    pub fn new(key: PathBuf, certificate: PathBuf, terminal_certificate: PathBuf, rate: Rate) -> Self {
+        Self {
+            listen: DEFAULT_TUNNEL,
+            key,
+            certificate,
+            terminal_certificate,
+            rate,
+            allow: Vec::new(),
+            prefetch: true,
+            window: DEFAULT_WINDOW,
+            memory: DEFAULT_MEMORY,
+        }
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something wrong.
+    pub fn load(path: &Path) -> Result<Self, ProxyError> {
+        let file = File::open(path)?;
+        let mut config = Self::new(
+            file.path("key")?,
+            file.path("certificate")?,
+            file.path("terminal_certificate")?,
+            file.required("rate", "bits per second on the wire, e.g. \"100 Mbit/s\"", Rate::from_str)?,
+        );
+        file.set("listen", &mut config.listen, address)?;
+        file.set("prefetch", &mut config.prefetch, truth)?;
+        file.set("window", &mut config.window, Bytes::from_str)?;
+        file.set("memory", &mut config.memory, Bytes::from_str)?;
+        config.allow = file.document.list("allow", Network::from_str)?.unwrap_or_default();
+        file.document.finish()?;
+        Ok(config)
+    }
+}
+
+impl TerminalConfig {
+    /// Defaults of all that has one.
+    pub fn new(gateway: String, key: PathBuf, certificate: PathBuf, gateway_certificate: PathBuf, rate: Rate) -> Self {
+        Self {
+            gateway,
+            listen: DEFAULT_PROXY,
+            key,
+            certificate,
+            gateway_certificate,
+            rate,
+            limits: Limits::default(),
+            window: DEFAULT_WINDOW,
+            memory: DEFAULT_MEMORY,
+        }
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something wrong.
+    pub fn load(path: &Path) -> Result<Self, ProxyError> {
+        let file = File::open(path)?;
+        let mut config = Self::new(
+            file.required("gateway", GATEWAY, host_and_port)?,
+            file.path("key")?,
+            file.path("certificate")?,
+            file.path("gateway_certificate")?,
+            file.required("rate", "bits per second on the wire, e.g. \"10 Mbit/s\"", Rate::from_str)?,
+        );
+        file.set("listen", &mut config.listen, address)?;
+        file.set("memory", &mut config.memory, Bytes::from_str)?;
+        file.set("push_memory", &mut config.limits.memory, Bytes::from_str)?;
+        file.set("hold", &mut config.limits.hold, duration::parse)?;
+        file.set("keep", &mut config.limits.keep, duration::parse)?;
+        file.set("window", &mut config.window, Bytes::from_str)?;
+        file.document.finish()?;
+        Ok(config)
+    }
+}
+
+/// A configuration file being read.
+struct File<'a> {
+    document: Document,
+    directory: &'a Path,
+}
+
+const GATEWAY: &str = "host:port, e.g. \"gateway.example:4433\"";
+
+impl<'a> File<'a> {
+    fn open(path: &'a Path) -> Result<Self, ProxyError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ProxyError::Read { path: path.to_owned(), error })?;
+        let document = Document::parse(&path.display().to_string(), &text)?;
+        Ok(Self { document, directory: path.parent().unwrap_or(Path::new("")) })
+    }
+
+    fn required<T>(
+        &self,
+        key: &str,
+        accepted: &str,
+        parse: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Result<T, ValueError> {
+        self.document.get(key, parse)?.ok_or_else(|| self.document.missing(key, accepted))
+    }
+
+    fn path(&self, key: &str) -> Result<PathBuf, ValueError> {
+        self.required(key, "a file that `farhop keys` has written", |name| Ok(self.directory.join(name)))
+    }
+
+    fn set<T>(
+        &self,
+        key: &str,
+        value: &mut T,
+        parse: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Result<(), ValueError> {
+        if let Some(given) = self.document.get(key, parse)? {
+            *value = given;
+        }
+        Ok(())
+    }
+}
+
+fn refused(problem: String, accepted: &str) -> ParseError {
+    ParseError { problem, accepted: accepted.to_owned() }
+}
+
+fn address(text: &str) -> Result<SocketAddr, ParseError> {
+    text.parse()
+        .map_err(|_| refused(format!("no IP address and port in \"{text}\""), "address:port, e.g. \"127.0.0.1:3128\""))
+}
+
+fn host_and_port(text: &str) -> Result<String, ParseError> {
+    let port =
+        text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse::<u16>().ok());
+    port.map(|_| text.to_owned()).ok_or_else(|| refused(format!("no host and port in \"{text}\""), GATEWAY))
+}
+
+fn truth(text: &str) -> Result<bool, ParseError> {
+    text.parse().map_err(|_| refused(format!("\"{text}\" is neither true nor false"), "true or false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn loaded<T>(load: fn(&Path) -> Result<T, ProxyError>, text: &str) -> Result<T, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("box.toml");
+        std::fs::write(&path, text).unwrap();
+        let strip = |error: ProxyError| error.to_string().replace(&format!("{}/", directory.path().display()), "");
+        load(&path).map_err(strip)
+    }
+
+    const GATEWAY_FILE: &str =
+        "key = \"g.key\"\ncertificate = \"g.crt\"\nterminal_certificate = \"/t.crt\"\nrate = \"100 Mbit/s\"\n";
+    const TERMINAL_FILE: &str = "gateway = \"[::1]:1\"\nkey = \"t.key\"\ncertificate = \"t.crt\"\ngateway_certificate = \"g.crt\"\nrate = \"1 Mbit/s\"\n";
+
+    #[test]
+    fn what_is_absent_has_a_default() {
+        let config = loaded(GatewayConfig::load, GATEWAY_FILE).unwrap();
+        assert_eq!((config.listen.port(), config.rate, config.prefetch), (4433, Rate::mbps(100), true));
+        assert!(config.allow.is_empty() && config.key.is_absolute());
+        assert_eq!(config.terminal_certificate, Path::new("/t.crt"));
+        let config = loaded(TerminalConfig::load, TERMINAL_FILE).unwrap();
+        assert!(config.listen.ip().is_loopback(), "nobody else may use the proxy unless the operator says so");
+    }
+
+    #[test]
+    fn everything_can_be_set() {
+        let more = "listen = \"127.0.0.1:1\"\nprefetch = false\nallow = [\"10.0.0.0/8\", \"::1\"]\nwindow = \"1 MB\"\n";
+        let config = loaded(GatewayConfig::load, &format!("{GATEWAY_FILE}{more}")).unwrap();
+        assert_eq!((config.listen.port(), config.prefetch, config.allow.len()), (1, false, 2));
+        let more = "listen = \"0.0.0.0:2\"\npush_memory = \"1 MB\"\nmemory = \"3 MB\"\nhold = \"3 s\"\nkeep = \"4 s\"\nwindow = \"2 MB\"\n";
+        let config = loaded(TerminalConfig::load, &format!("{TERMINAL_FILE}{more}")).unwrap();
+        assert_eq!((config.limits.hold, config.limits.keep), (Duration::from_secs(3), Duration::from_secs(4)));
+        let megabytes = [config.limits.memory, config.window, config.memory].map(|bytes| bytes.get() / 1_000_000);
+        assert_eq!(megabytes, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_wrong_file_says_where_and_what() {
+        let wrong = |text: &str| loaded(GatewayConfig::load, text).unwrap_err();
+        assert_eq!(
+            wrong(&GATEWAY_FILE.replace("100 Mbit/s", "100 Mbps")),
+            "box.toml:4: rate = \"100 Mbps\": unknown unit \"Mbps\"\n  accepted: a number above zero and bit/s, kbit/s, Mbit/s or Gbit/s, e.g. \"2048 kbit/s\""
+        );
+        assert_eq!(wrong(""), "box.toml: key: missing\n  accepted: a file that `farhop keys` has written");
+        let unknown = wrong(&format!("{GATEWAY_FILE}prefech = true\n"));
+        assert!(
+            unknown.starts_with("box.toml:5: prefech = \"true\": unknown key; did you mean prefetch?"),
+            "{unknown}"
+        );
+        let network = wrong(&format!("{GATEWAY_FILE}allow = [\"10/8\"]\n"));
+        assert!(network.contains("no IP address in \"10/8\""), "{network}");
+        let gateway = loaded(TerminalConfig::load, &TERMINAL_FILE.replace("[::1]:1", "host")).unwrap_err();
+        assert_eq!(
+            gateway,
+            "box.toml:1: gateway = \"host\": no host and port in \"host\"\n  accepted: host:port, e.g. \"gateway.example:4433\""
+        );
+    }
+}
