@@ -1,2 +1,32 @@
-//! The program.
-fn main() {}
+//! `farhop`: the web over links with a long round trip, predicted, simulated, emulated and accelerated.
+//!
+//! Thin by intent: parse the command line, call an engine, print. Exit codes: 0 done, 1 the run failed, 2 a bad file or flag;
+//! `emulate` returns the exit status of the command it ran.
+
+mod args;
+mod commands;
+mod error;
+mod host;
+mod output;
+mod progress;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("FARHOP_LOG")
+                .unwrap_or_else(|_| args.command.log_level().into()),
+        )
+        .init();
+    match commands::run(args.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! One function per command.
+
+mod boxes;
+mod compare;
+mod emulate;
+mod files;
+
+use crate::args::Command;
+use crate::error::CliError;
+use std::process::ExitCode;
+
+/// Runs `command`.
+pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Compare(args) => compare::compare(&args),
+        Command::Predict(args) => compare::predict(&args),
+        Command::Simulate(args) => compare::simulate(&args),
+        Command::Measure(args) => compare::measure(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
+        Command::Terminal(args) => boxes::terminal(&args),
+        Command::Gateway(args) => boxes::gateway(&args),
+        Command::Keys(args) => boxes::keys(&args),
+        Command::Scenarios => files::scenarios(),
+        Command::Check(args) => files::check(&args),
+    }
+}

@@ -1,0 +1,137 @@
+//! `farhop compare`, `predict`, `simulate` and `measure`: engines in, one set of results out.
+
+use crate::args::{Run, ScenarioArgs};
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::{host, output};
+use farhop_emu as emu;
+use farhop_results::{Architecture, Gap, Results, SimulationCost, Source, TransferPrediction};
+use farhop_scenario::{Scenario, open};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// All engines side by side; the report is always written.
+pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
+    let mut run = Session::open(&args.scenario)?;
+    run.predict();
+    run.simulate();
+    match emu::availability() {
+        Ok(()) => run.measure()?,
+        Err(error) => run.cannot_measure(&error.to_string()),
+    }
+    let default = || Path::new("out").join(&run.scenario.name);
+    let dir = args.out.clone().unwrap_or_else(default);
+    run.finish(args.json, Some(&dir))
+}
+
+/// Formulas alone.
+pub(crate) fn predict(args: &Run) -> Result<ExitCode, CliError> {
+    single(args, |run| {
+        run.predict();
+        Ok(())
+    })
+}
+
+/// The simulator alone.
+pub(crate) fn simulate(args: &Run) -> Result<ExitCode, CliError> {
+    single(args, |run| {
+        run.simulate();
+        Ok(())
+    })
+}
+
+/// The real thing alone.
+pub(crate) fn measure(args: &Run) -> Result<ExitCode, CliError> {
+    single(args, Session::measure)
+}
+
+fn single(args: &Run, engine: impl FnOnce(&mut Session) -> Result<(), CliError>) -> Result<ExitCode, CliError> {
+    let mut run = Session::open(&args.scenario)?;
+    engine(&mut run)?;
+    run.finish(args.json, args.out.as_deref())
+}
+
+/// A scenario on its way through the engines.
+struct Session {
+    scenario: Scenario,
+    results: Results,
+    progress: Progress,
+}
+
+impl Session {
+    fn open(args: &ScenarioArgs) -> Result<Self, CliError> {
+        let scenario = open(&args.scenario, &args.assignments())?;
+        let results = Results {
+            scenario: scenario.name.clone(),
+            title: scenario.title.clone(),
+            limit_s: farhop_model::limit(&scenario).as_secs_f64(),
+            rows: Vec::new(),
+            gaps: Vec::new(),
+            loads: Vec::new(),
+            transfer: None,
+            simulation: None,
+            manifest: host::manifest(&scenario),
+        };
+        Ok(Self { scenario, results, progress: Progress::start() })
+    }
+
+    fn predict(&mut self) {
+        self.progress.say("predicting");
+        let prediction = farhop_model::predict(&self.scenario);
+        self.results.rows.extend(prediction.rows);
+        self.results.gaps.extend(prediction.gaps);
+        self.results.transfer = Some(TransferPrediction {
+            tcp_throughput_bit_s: prediction.throughput.map(farhop_units::Rate::as_f64),
+            saturation_window_segments: prediction.saturation_window.map(farhop_model::Segments::as_f64),
+        });
+    }
+
+    fn simulate(&mut self) {
+        self.progress.say("simulating");
+        let before = host::cpu_s();
+        let simulation = farhop_sim::simulate(&self.scenario, self.scenario.run.seed);
+        self.results.rows.extend(simulation.rows);
+        self.results.gaps.extend(simulation.gaps);
+        self.results.loads.extend(simulation.loads);
+        self.results.simulation = Some(SimulationCost {
+            event_count: simulation.event_count,
+            packet_hops: simulation.packet_hops,
+            cpu_s: host::cpu_s() - before,
+            peak_rss_bytes: host::peak_rss_bytes(),
+            seed: self.scenario.run.seed,
+        });
+    }
+
+    fn measure(&mut self) -> Result<(), CliError> {
+        let progress = &self.progress;
+        let measurement = farhop_measure::measure(&self.scenario, &mut |message| progress.say(message))?;
+        self.results.rows.extend(measurement.rows);
+        self.results.gaps.extend(measurement.gaps);
+        self.results.loads.extend(measurement.loads);
+        self.results.manifest.tcp = measurement.tcp;
+        self.results.manifest.emulation = Some(measurement.quality);
+        Ok(())
+    }
+
+    /// Says once what measuring needs, and leaves its cells empty with that reason.
+    fn cannot_measure(&mut self, reason: &str) {
+        eprintln!("not measured: {reason}");
+        let gap = |architecture: &Architecture| Gap {
+            architecture: *architecture,
+            source: Source::Measured,
+            reason: reason.to_owned(),
+        };
+        self.results.gaps.extend(self.scenario.run.architectures.iter().map(gap));
+    }
+
+    fn finish(self, json: bool, dir: Option<&Path>) -> Result<ExitCode, CliError> {
+        self.progress.finish();
+        output::print(&self.results, json)?;
+        if let Some(dir) = dir {
+            output::keep(&self.results, dir)?;
+            let report: PathBuf = dir.join("report.html");
+            eprintln!("report: {}", report.display());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

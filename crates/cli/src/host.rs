@@ -1,0 +1,39 @@
+//! What the manifest says about this machine, and what a run cost.
+
+use farhop_results::Manifest;
+use farhop_scenario::Scenario;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::utsname::uname;
+
+/// The manifest of a run of `scenario`, without what only an engine knows.
+pub(crate) fn manifest(scenario: &Scenario) -> Manifest {
+    let name = uname().ok();
+    let text =
+        |text: Option<&std::ffi::OsStr>| text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        seed: scenario.run.seed,
+        host: text(name.as_ref().map(|name| name.nodename())),
+        kernel: text(name.as_ref().map(|name| name.release())),
+        resolved: scenario.to_toml(),
+        ..Manifest::default()
+    }
+}
+
+/// CPU time of this process so far, user and system, in s.
+pub(crate) fn cpu_s() -> f64 {
+    let seconds = |time: nix::sys::time::TimeVal| {
+        // Both parts are far below 2^53.
+        #[expect(clippy::cast_precision_loss, reason = "seconds and microseconds of one process")]
+        let seconds = time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+        seconds
+    };
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// Largest resident memory of this process so far, in bytes.
+pub(crate) fn peak_rss_bytes() -> u64 {
+    // Linux gives KiB (getrusage(2)).
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss().unsigned_abs() * 1024)
+}

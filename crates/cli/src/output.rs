@@ -1,0 +1,37 @@
+//! Printing results, and keeping them in a folder.
+
+use crate::error::CliError;
+use farhop_report as report;
+use farhop_results::Results;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the table, or with `json` one JSON object, on stdout.
+pub(crate) fn print(results: &Results, json: bool) -> Result<(), CliError> {
+    let text = if json { to_json(results) } else { report::table(results) };
+    Ok(writeln!(std::io::stdout().lock(), "{}", text.trim_end())?)
+}
+
+/// Writes `scenario.toml`, `results.json` and `report.html` into `dir`, which is made if need be.
+pub(crate) fn keep(results: &Results, dir: &Path) -> Result<(), CliError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CliError::Write { path, source }
+    };
+    fs::create_dir_all(dir).map_err(failed(dir))?;
+    let files = [
+        ("scenario.toml", results.manifest.resolved.clone()),
+        ("results.json", to_json(results) + "\n"),
+        ("report.html", report::html(results)),
+    ];
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(failed(&path))?;
+    }
+    Ok(())
+}
+
+fn to_json(results: &Results) -> String {
+    serde_json::to_string_pretty(results).expect("results hold text keys and finite numbers")
+}

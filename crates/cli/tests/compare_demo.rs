@@ -1,0 +1,58 @@
+//! The whole chain, for real: `farhop compare demo` in network namespaces (needs root).
+
+use serde_json::Value;
+use std::process::Command;
+
+fn page_load_s(results: &Value, architecture: &str, source: &str, state: &str) -> f64 {
+    let rows = results["rows"].as_array().expect("rows");
+    let row =
+        rows.iter().find(|row| row["architecture"] == architecture && row["source"] == source && row["state"] == state);
+    row.unwrap_or_else(|| panic!("no {source} row for {architecture}, {state}"))["page_load_s"]
+        .as_f64()
+        .expect("a number")
+}
+
+#[test]
+fn compare_demo_predicts_simulates_and_measures() {
+    if let Err(reason) = farhop_emu::availability() {
+        assert!(std::env::var_os("FARHOP_REQUIRE_ROOT_TESTS").is_none(), "{reason}");
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_farhop"))
+        .args(["compare", "demo", "--json", "--set", "run.runs=1", "--out"])
+        .arg(folder.path())
+        .output()
+        .expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let results: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+
+    // Times are real, so only their order and what physics says is asserted; `farhop compare` prints the numbers.
+    let limit = results["limit_s"].as_f64().unwrap();
+    let direct = page_load_s(&results, "direct", "measured", "cold");
+    let tunnel = page_load_s(&results, "tunnel", "measured", "cold");
+    for state in ["cold", "warm"] {
+        let accelerated = page_load_s(&results, "accelerated", "measured", state);
+        assert!(limit < accelerated && accelerated < tunnel && tunnel < direct, "{accelerated} {tunnel} {direct}");
+    }
+    assert!(page_load_s(&results, "direct", "simulated", "cold") > limit);
+
+    // Every cell that is empty has its reason.
+    let gaps = results["gaps"].as_array().unwrap();
+    assert!(gaps.iter().all(|gap| gap["reason"].as_str().is_some_and(|reason| !reason.is_empty())));
+
+    // What the client received is what the origin sent, object by object, through every architecture.
+    let loads = results["loads"].as_array().unwrap();
+    let hashes = |load: &Value| -> Vec<String> {
+        let objects = load["objects"].as_array().expect("objects");
+        objects.iter().map(|object| object["sha256"].as_str().expect("a hash").to_owned()).collect()
+    };
+    let measured: Vec<&Value> = loads.iter().filter(|load| load["source"] == "measured").collect();
+    assert_eq!(measured.len(), 4, "direct, tunnel, accelerated cold and warm");
+    assert!(measured.iter().all(|load| hashes(load) == hashes(measured[0]) && hashes(load).len() == 28));
+
+    let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(report.contains("<svg") && !report.contains("src=\"http") && !report.contains("href=\"http"));
+}

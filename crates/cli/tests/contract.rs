@@ -1,0 +1,97 @@
+//! The program's contract with scripts: commands, exit codes, errors on stderr, results on stdout.
+
+use std::process::{Command, Output};
+
+fn farhop(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_farhop")).args(args).output().expect("the program starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("stdout holds one JSON object and nothing else")
+}
+
+#[test]
+fn shipped_scenarios_are_listed_and_correct() {
+    let listed = farhop(&["scenarios"]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"demo") && names.contains(&"demo-http10"), "{text}");
+    for name in names {
+        assert_eq!(farhop(&["check", name]).status.code(), Some(0), "{name}");
+    }
+}
+
+#[test]
+fn a_resolved_scenario_is_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("resolved.toml");
+    let resolved = farhop(&["check", "demo"]).stdout;
+    std::fs::write(&file, &resolved).unwrap();
+    assert_eq!(farhop(&["check", file.to_str().unwrap()]).stdout, resolved);
+}
+
+#[test]
+fn bad_files_and_flags_exit_with_2_and_one_error() {
+    let cases = [
+        (vec!["check", "dmeo"], "did you mean demo?"),
+        (vec!["check", "demo", "--set", "link.down.rate=20 mbps"], "unknown unit \"mbps\""),
+        (vec!["check", "demo", "--set", "link.down.delya=1ms"], "did you mean link.down.delay?"),
+        (vec!["predict", "demo", "--set", "link.up.delay=-5ms"], "is negative"),
+        (vec!["compare", "demo", "--set", "nothing"], "no \"=\""),
+        (vec!["simulate", "/nowhere/x.toml"], "no such file"),
+        (vec!["cmopare", "demo"], "compare"),
+        (vec!["terminal", "/nowhere/terminal.toml"], "/nowhere/terminal.toml"),
+    ];
+    for (args, expected) in cases {
+        let output = farhop(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(expected), "{args:?} says: {}", stderr(&output));
+        assert_eq!(stderr(&output).matches("error:").count(), 1, "{args:?} says: {}", stderr(&output));
+        assert!(output.stdout.is_empty(), "errors go to stderr");
+    }
+}
+
+#[test]
+fn predict_gives_rows_with_their_units_in_the_keys() {
+    let results = json(&farhop(&["predict", "demo-http10", "--json"]));
+    let limit = results["limit_s"].as_f64().unwrap();
+    assert!((limit - 0.653).abs() < 0.0005, "the demo's physical limit is 0.653 s, not {limit}");
+    let row = &results["rows"][0];
+    assert_eq!((row["architecture"].as_str(), row["source"].as_str()), (Some("direct"), Some("predicted")));
+    for key in
+        ["method", "state", "runs", "page_load_s", "page_load_min_s", "page_load_max_s", "goodput_bit_s", "limit_s"]
+    {
+        assert!(!row[key].is_null(), "{key} is missing");
+    }
+    assert!(row["page_load_s"].as_f64().unwrap() > limit);
+}
+
+#[test]
+fn simulate_is_repeatable_and_tells_its_cost() {
+    let run = || json(&farhop(&["simulate", "demo", "--seed", "7", "--json"]));
+    let (first, second) = (run(), run());
+    assert_eq!((&first["rows"], &first["loads"]), (&second["rows"], &second["loads"]));
+    assert_eq!(first["seed"], 7);
+    for key in ["event_count", "packet_hops", "cpu_s", "peak_rss_bytes"] {
+        assert!(first[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {}", first[key]);
+    }
+}
+
+#[test]
+fn emulate_returns_the_exit_status_of_its_command() {
+    if let Err(reason) = farhop_emu::availability() {
+        assert!(std::env::var_os("FARHOP_REQUIRE_ROOT_TESTS").is_none(), "{reason}");
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let run = |command: &str| farhop(&["emulate", "demo", "--set", "link.down.delay=5ms", "--", "sh", "-c", command]);
+    assert_eq!(run("exit 7").status.code(), Some(7));
+    let resolved = run("getent hosts server gateway terminal client | wc -l");
+    assert_eq!(String::from_utf8_lossy(&resolved.stdout).trim(), "4", "{}", stderr(&resolved));
+    assert!(stderr(&resolved).contains("late"), "the summary tells the lateness: {}", stderr(&resolved));
+}

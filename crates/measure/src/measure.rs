@@ -1,0 +1,259 @@
+//! Every architecture that can be had for real, several loads each, from fresh hosts.
+//!
+//! Each run has a testbed of its own: new hosts, new links, new boxes, so that no run knows of another. The accelerator is measured twice
+//! in one testbed: *cold* right after its boxes have found each other, then *warm* with what they have learned but an emptied store. The
+//! emulator's packet log gives the link's throughput, its lateness says whether a run counts.
+//!
+//! Direct loads can fall into groups one round trip apart although nothing was late. Linux's receive-window autotuning measures a round
+//! trip at a time, which is also the distance of the bursts on such a link, so microseconds decide what it counts; the window it then
+//! offers bounds how much the sender queues at once, and that whether it enlarges its send buffer (`tcp_should_expand_sndbuf`), so that
+//! a later object leaves in one flight or in two. Hence medians, with the fastest and the slowest load beside them.
+
+use crate::accelerator::Accelerator;
+use crate::client::{self, Observation, TargetForm};
+use crate::samples::link_samples;
+use crate::session::{Session, Work};
+use crate::{MeasureError, statistics};
+use farhop_emu::{EmuError, EmulationRecord, LATENESS_BOUND, Lateness};
+use farhop_results::{Architecture, CacheState, EmulationQuality, Gap, Load, ObjectTiming, Row, Source};
+use farhop_scenario::Scenario;
+
+/// What was measured of one scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// One row per architecture and state.
+    pub rows: Vec<Row>,
+    /// Architectures that cannot be measured, with the reason.
+    pub gaps: Vec<Gap>,
+    /// Every load, object by object.
+    pub loads: Vec<Load>,
+    /// How well the emulator kept time, all runs together.
+    pub quality: EmulationQuality,
+    /// TCP settings that were in force inside, name and value.
+    pub tcp: Vec<(String, String)>,
+}
+
+/// Loads the scenario's page `scenario.run.runs` times through each of its architectures. `progress` is told what is being done and
+/// what came out, line by line.
+///
+/// # Errors
+/// The testbed cannot be had, a part of it fails, or a load does not bring exactly the origin's bytes.
+pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Measurement, MeasureError> {
+    let mut measuring = Measuring {
+        work: Work::new(scenario)?,
+        progress,
+        rows: Vec::new(),
+        gaps: Vec::new(),
+        loads: Vec::new(),
+        lateness: Lateness::default(),
+        tcp: Vec::new(),
+    };
+    for &architecture in &scenario.run.architectures {
+        measuring.architecture(architecture)?;
+    }
+    Ok(measuring.finish())
+}
+
+/// A measurement under way.
+struct Measuring<'a> {
+    work: Work,
+    progress: &'a mut dyn FnMut(&str),
+    rows: Vec<Row>,
+    gaps: Vec<Gap>,
+    loads: Vec<Load>,
+    lateness: Lateness,
+    tcp: Vec<(String, String)>,
+}
+
+/// What one testbed gave.
+struct Run {
+    loads: Vec<Load>,
+    quality: EmulationQuality,
+}
+
+/// What the client saw of one load, checked against the origin.
+struct Seen {
+    state: CacheState,
+    observation: Observation,
+    objects: Vec<ObjectTiming>,
+}
+
+/// The states in which an architecture is measured; empty if it cannot be.
+fn states(architecture: Architecture) -> &'static [CacheState] {
+    match architecture {
+        Architecture::Direct | Architecture::Tunnel => &[CacheState::Cold],
+        Architecture::Accelerated => &[CacheState::Cold, CacheState::Warm],
+        Architecture::Split
+        | Architecture::Multiplexed
+        | Architecture::Rwbp
+        | Architecture::PrefetchConventional
+        | Architecture::Prefetch2013 => &[],
+    }
+}
+
+impl Measuring<'_> {
+    fn architecture(&mut self, architecture: Architecture) -> Result<(), MeasureError> {
+        let states = states(architecture);
+        if states.is_empty() {
+            self.gap(architecture, format!("there is no real program for {architecture} to measure"));
+            return Ok(());
+        }
+        let runs: Result<Vec<Run>, _> =
+            (0..self.work.scenario.run.runs).map(|run| self.run(architecture, run)).collect();
+        let runs = match runs {
+            // What no Linux can do is no failure of the run.
+            Err(MeasureError::Emulation(error @ EmuError::Tcp { .. })) => {
+                self.gap(architecture, error.to_string());
+                return Ok(());
+            }
+            runs => runs?,
+        };
+        let note = note(&self.work, architecture, &runs);
+        for &state in states {
+            let loads: Vec<&Load> = runs.iter().flat_map(|run| &run.loads).filter(|load| load.state == state).collect();
+            self.rows.extend(statistics::row(&self.work.scenario, architecture, state, &loads, note.clone()));
+            self.loads.extend(loads.into_iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn gap(&mut self, architecture: Architecture, reason: String) {
+        self.gaps.push(Gap { architecture, source: Source::Measured, reason });
+    }
+
+    /// One testbed: a load in each state.
+    fn run(&mut self, architecture: Architecture, run: u32) -> Result<Run, MeasureError> {
+        let session = Session::start(&self.work, run)?;
+        if self.tcp.is_empty() {
+            self.tcp = session.testbed().tcp_settings()?;
+        }
+        let boxes = match architecture {
+            Architecture::Direct => None,
+            _ => Some(Accelerator::start(&session, &self.work.scenario)?),
+        };
+        let mut seen = Vec::new();
+        for &state in states(architecture) {
+            seen.push(self.load(&session, boxes.as_ref(), architecture, state, run)?);
+        }
+        if let Some(mut boxes) = boxes {
+            boxes.end()?;
+        }
+        let record = session.stop()?;
+        self.lateness.merge(&record.lateness);
+        let loads = seen.into_iter().map(|seen| seen.into_load(architecture, run, &record)).collect();
+        Ok(Run { loads, quality: record.quality })
+    }
+
+    fn load(
+        &mut self,
+        session: &Session,
+        boxes: Option<&Accelerator>,
+        architecture: Architecture,
+        state: CacheState,
+        run: u32,
+    ) -> Result<Seen, MeasureError> {
+        let what = self.title(architecture, state, run);
+        (self.progress)(&what);
+        let route = match boxes {
+            None => session.direct(),
+            Some(boxes) => {
+                if state == CacheState::Warm {
+                    boxes.empty_store();
+                }
+                boxes.route(architecture)
+            }
+        };
+        let during = |error| MeasureError::Run { what: what.clone(), source: Box::new(error) };
+        let observation = session.load(route).map_err(during)?;
+        let objects = observation.verify(&self.work.scenario.page, &self.work.site).map_err(during)?;
+        (self.progress)(&format!("{what}: {:.2} s", observation.page_load().as_secs_f64()));
+        Ok(Seen { state, observation, objects })
+    }
+
+    fn title(&self, architecture: Architecture, state: CacheState, run: u32) -> String {
+        let state = if states(architecture).len() > 1 { format!(" {state}") } else { String::new() };
+        format!("measuring {architecture}{state} {}/{}", run + 1, self.work.scenario.run.runs)
+    }
+
+    fn finish(self) -> Measurement {
+        let quality = self.lateness.quality();
+        Measurement { rows: self.rows, gaps: self.gaps, loads: self.loads, quality, tcp: self.tcp }
+    }
+}
+
+impl Seen {
+    fn into_load(self, architecture: Architecture, run: u32, record: &EmulationRecord) -> Load {
+        let (started, ended) = (self.observation.started(), self.observation.ended());
+        Load {
+            architecture,
+            source: Source::Measured,
+            state: self.state,
+            run,
+            page_load_s: self.observation.page_load().as_secs_f64(),
+            first_byte_s: self.observation.first_byte().as_secs_f64(),
+            objects: self.objects,
+            link: record.link.as_ref().map_or_else(Vec::new, |link| link_samples(&link.outputs, started, ended)),
+        }
+    }
+}
+
+/// What a reader of the row must know.
+fn note(work: &Work, architecture: Architecture, runs: &[Run]) -> Option<String> {
+    let boxes = if architecture == Architecture::Direct { None } else { Accelerator::note(&work.scenario) };
+    let notes = [work.site.note(), request_note(work, architecture), boxes, invalid(runs)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// Says so if requests are longer than the scenario wants because that is too short for what a request must have.
+fn request_note(work: &Work, architecture: Architecture) -> Option<String> {
+    let (page, http) = (&work.scenario.page, &work.scenario.http);
+    let form = match architecture {
+        Architecture::Accelerated => TargetForm::Absolute,
+        _ => TargetForm::Origin,
+    };
+    let sizes = (0..page.objects.len()).map(|object| client::request_size(work.site.url(object), form, http));
+    let longest = sizes.max().filter(|longest| *longest > http.request_bytes)?;
+    Some(format!("requests are up to {longest} long: the scenario's {} is too small", http.request_bytes))
+}
+
+/// Says how many runs do not count because the emulator was late.
+fn invalid(runs: &[Run]) -> Option<String> {
+    let late: Vec<f64> =
+        runs.iter().filter(|run| !run.quality.is_valid()).map(|run| run.quality.lateness_p99_s).collect();
+    let worst = late.iter().copied().max_by(f64::total_cmp)?;
+    let bound = LATENESS_BOUND.as_secs_f64() * 1e3;
+    Some(format!(
+        "{} of {} runs invalid: the emulator delivered 1 % of the packets more than {:.2} ms late, {bound} ms is accepted",
+        late.len(),
+        runs.len(),
+        worst * 1e3,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn run(late: Duration) -> Run {
+        let mut lateness = Lateness::default();
+        lateness.record(late);
+        Run { loads: Vec::new(), quality: lateness.quality() }
+    }
+
+    #[test]
+    fn runs_with_a_late_emulator_are_marked_invalid() {
+        let punctual = Duration::from_micros(100);
+        assert_eq!(invalid(&[run(punctual), run(punctual)]), None);
+        let text = invalid(&[run(punctual), run(Duration::from_micros(800)), run(Duration::from_micros(700))]);
+        let text = text.expect("two runs are late");
+        assert!(text.starts_with("2 of 3 runs invalid") && text.contains(" 0.80 ms late, 0.5 ms"), "{text}");
+    }
+
+    #[test]
+    fn every_architecture_is_either_measured_or_a_gap() {
+        let measured = Architecture::ALL.iter().filter(|architecture| !states(**architecture).is_empty());
+        assert_eq!(measured.count(), 3, "direct, tunnel and accelerated");
+    }
+}

@@ -1,0 +1,191 @@
+//! The origin: an HTTP/1.0 and 1.1 server (RFC 1945, RFC 9110, RFC 9112) that has nothing but the scenario's page.
+//!
+//! Bodies are made before the run and sent as they are; heads have exactly the size that the scenario says, so that measured,
+//! simulated and predicted responses are equally long. Every response is `cache-control: no-store`. Left out: content negotiation,
+//! ranges, conditional requests, compression, think time.
+
+use crate::MeasureError;
+use crate::catalogue::Catalogue;
+use crate::headers::{field_bytes, padding};
+use bytes::Bytes;
+use farhop_units::Bytes as Size;
+use farhop_web::{HttpConfig, Page, body};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use url::Url;
+
+/// "HTTP/1.1 200 OK" CRLF and the empty line at the end; HTTP/1.0's is as long.
+const STATUS_LINE_AND_END: usize = 17 + 2;
+
+const CACHE_POLICY: &str = "no-store";
+
+/// The page as the origin serves it.
+#[derive(Debug, Clone)]
+pub struct Site {
+    root: Url,
+    catalogue: Catalogue,
+    objects: Vec<Served>,
+    header_bytes: Size,
+}
+
+/// One object as the origin serves it.
+#[derive(Debug, Clone)]
+struct Served {
+    media_type: HeaderValue,
+    body: Bytes,
+}
+
+impl Site {
+    /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`.
+    ///
+    /// # Errors
+    /// An object whose name cannot be a path on the server.
+    pub fn new(page: &Page, http: &HttpConfig, server: &Url, seed: u64) -> Result<Self, MeasureError> {
+        let catalogue = Catalogue::new(page, server)?;
+        let objects = page.objects.iter().enumerate().map(|(index, object)| {
+            let refuse =
+                |_| MeasureError::Name { name: object.name.clone(), problem: "has a media type no header can carry" };
+            let media_type = HeaderValue::from_str(&object.media_type).map_err(refuse)?;
+            Ok(Served { media_type, body: Bytes::from(body::render(page, index, seed)) })
+        });
+        Ok(Self {
+            root: server.clone(),
+            catalogue,
+            objects: objects.collect::<Result<_, MeasureError>>()?,
+            header_bytes: http.response_header_bytes,
+        })
+    }
+
+    /// The body of an object.
+    ///
+    /// # Panics
+    /// If the page has no such object.
+    pub fn body(&self, object: usize) -> &Bytes {
+        &self.objects[object].body
+    }
+
+    /// URL of the site's root.
+    pub fn root(&self) -> &Url {
+        &self.root
+    }
+
+    /// Where an object is.
+    ///
+    /// # Panics
+    /// If the page has no such object.
+    pub fn url(&self, object: usize) -> &Url {
+        self.catalogue.url(object)
+    }
+
+    /// What a reader of measured numbers must know, if heads are longer than the scenario says because necessary fields need more.
+    pub fn note(&self) -> Option<String> {
+        let sizes = self.objects.iter().map(|object| head_bytes(&object.fields(None, self.header_bytes)));
+        let longest = sizes.max().filter(|&longest| longest as u64 > self.header_bytes.get())?;
+        let longest = Size::new(longest as u64);
+        Some(format!("response heads are up to {longest} long: the scenario's {} is too small", self.header_bytes))
+    }
+
+    /// Answers requests on `listener` until `shutdown`; connections still open then are closed.
+    ///
+    /// # Errors
+    /// The listener fails.
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), MeasureError> {
+        let mut connections = JoinSet::new();
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => return Ok(()),
+                accepted = listener.accept() => {
+                    let (stream, _) = accepted.map_err(MeasureError::io("accepting a connection at the origin"))?;
+                    stream.set_nodelay(true).map_err(MeasureError::io("setting TCP_NODELAY at the origin"))?;
+                    connections.spawn(converse(Arc::clone(&self), stream));
+                }
+                // Ended conversations are cleared away; how they ended is the client's to judge.
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+
+    /// The answer to one request.
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let connection = connection_option(request);
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return refusal(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        let Some(object) = self.catalogue.find_target(target).map(|index| &self.objects[index]) else {
+            return refusal(StatusCode::NOT_FOUND);
+        };
+        let mut response = Response::new(Full::new(object.body.clone()));
+        *response.headers_mut() = object.fields(connection, self.header_bytes);
+        response
+    }
+}
+
+impl Served {
+    /// The head's fields, together with the status line `wanted` bytes long if that is enough for the necessary ones.
+    fn fields(&self, connection: Option<&'static str>, wanted: Size) -> HeaderMap {
+        let mut fields = HeaderMap::new();
+        fields.insert(CONTENT_TYPE, self.media_type.clone());
+        fields.insert(CONTENT_LENGTH, HeaderValue::from(self.body.len()));
+        fields.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE_POLICY));
+        if let Some(option) = connection {
+            fields.insert(CONNECTION, HeaderValue::from_static(option));
+        }
+        let padded = format!("{CACHE_POLICY}{}", padding(head_bytes(&fields), wanted));
+        fields.insert(CACHE_CONTROL, HeaderValue::try_from(padded).expect("words and spaces make a value"));
+        fields
+    }
+}
+
+/// Bytes of a head with these fields and status 200.
+fn head_bytes(fields: &HeaderMap) -> usize {
+    let field = |(name, value): (&HeaderName, &HeaderValue)| field_bytes(name.as_str(), value.as_bytes());
+    STATUS_LINE_AND_END + fields.iter().map(field).sum::<usize>()
+}
+
+/// What the server must say about the connection's future (RFC 9112 §9.3). It is said here rather than left to hyper, so that it counts
+/// as part of the head's size.
+fn connection_option(request: &Request<Incoming>) -> Option<&'static str> {
+    let values = request.headers().get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let asked: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let asks = |option: &str| asked.iter().any(|asked| asked.eq_ignore_ascii_case(option));
+    match request.version() {
+        Version::HTTP_10 => (asks("keep-alive") && !asks("close")).then_some("keep-alive"),
+        _ => asks("close").then_some("close"),
+    }
+}
+
+/// An answer without a body.
+fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// One client connection from its first request to its end.
+async fn converse(site: Arc<Site>, stream: TcpStream) {
+    let service = service_fn(|request| {
+        let response = site.answer(&request);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    // A Date field would make the head's size depend on hyper instead of the scenario.
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.auto_date_header(false);
+    if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!("a connection to the origin ended early: {error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! One testbed with everything that runs in it: the origin, for some architectures the accelerator, and the loads of the client.
+
+use crate::MeasureError;
+use crate::client::{LoadPlan, Observation, Route, load};
+use crate::origin::Site;
+use crate::service::{Service, run_inside};
+use farhop_emu::{Clock, EmulationRecord, Host, Testbed};
+use farhop_scenario::{RunConfig, Scenario};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use url::Url;
+
+/// The origin's port: HTTP's own, so that its URLs are as short as real ones.
+const ORIGIN_PORT: u16 = 80;
+
+/// Between the seeds of two runs. A testbed's links count on from its seed.
+const SEED_STRIDE: u64 = 256;
+
+/// A load that takes longer hangs. Design point: the slowest real loads take a hundred times the limit where round trips rule, which
+/// is when the limit is short, and twice the limit where the link's rate does.
+fn patience(scenario: &Scenario) -> Duration {
+    Duration::from_secs(600).saturating_add(farhop_model::limit(scenario).saturating_mul(10))
+}
+
+/// The root of the origin's site. The name resolves inside the testbed.
+pub(crate) fn origin_url() -> Url {
+    let server = format!("http://{}/", Host::Server.name());
+    Url::parse(&server).expect("a host's name makes a URL")
+}
+
+/// What every testbed of a measurement shares.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) site: Arc<Site>,
+}
+
+impl Work {
+    /// Prepares the bodies, ahead of all runs.
+    pub(crate) fn new(scenario: &Scenario) -> Result<Self, MeasureError> {
+        let site = Site::new(&scenario.page, &scenario.http, &origin_url(), scenario.run.seed)?;
+        Ok(Self { scenario: Arc::new(scenario.clone()), site: Arc::new(site) })
+    }
+
+    /// Loads the page over the loopback device, for nothing but having used code and memory on this thread before the load that counts.
+    /// The page faults of a first load take some ms, enough to decide which of two connections is ready first and so to move whole
+    /// round trips.
+    async fn warm_up(&self) -> Result<(), MeasureError> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(MeasureError::io("warming up"))?;
+        let address = listener.local_addr().map_err(MeasureError::io("warming up"))?;
+        let plan = self.plan(Route::Direct(address));
+        tokio::select! {
+            served = Arc::clone(&self.site).serve(listener, std::future::pending()) => served,
+            loaded = load(&plan, Clock::start()) => loaded.map(drop),
+        }
+    }
+
+    /// A load of the page as the scenario has it.
+    fn plan(&self, route: Route) -> LoadPlan<'_> {
+        let (page, http) = (&self.scenario.page, self.scenario.http);
+        LoadPlan { page, http, server: self.site.root(), route, timeout: patience(&self.scenario) }
+    }
+
+    /// The scenario of one run: the dice of its links are its own, so that runs are independent and each can be repeated.
+    fn scenario_of(&self, run: u32) -> Scenario {
+        let seed = self.scenario.run.seed.wrapping_add(SEED_STRIDE.wrapping_mul(run.into()));
+        Scenario { run: RunConfig { seed, ..self.scenario.run.clone() }, ..Scenario::clone(&self.scenario) }
+    }
+}
+
+/// A testbed with its origin.
+#[derive(Debug)]
+pub(crate) struct Session {
+    work: Work,
+    // Ends before the hosts that it runs in.
+    origin: Service,
+    testbed: Testbed,
+}
+
+impl Session {
+    /// The testbed of a run, the origin serving in it.
+    pub(crate) fn start(work: &Work, run: u32) -> Result<Self, MeasureError> {
+        let testbed = Testbed::start(&work.scenario_of(run))?;
+        let address = SocketAddr::from((testbed.address(Host::Server), ORIGIN_PORT));
+        let (site, warm) = (Arc::clone(&work.site), work.clone());
+        let (origin, ()) = Service::start(testbed.host(Host::Server), "origin", async move |signals| {
+            let listener = TcpListener::bind(address).await;
+            let listener = listener.map_err(MeasureError::io(format!("listening on {address} at the origin")))?;
+            warm.warm_up().await?;
+            let _ = signals.ready.send(());
+            // The sender is dropped to stop.
+            site.serve(listener, async { drop(signals.stop.await) }).await
+        })?;
+        Ok(Self { work: work.clone(), origin, testbed })
+    }
+
+    /// The testbed.
+    pub(crate) fn testbed(&self) -> &Testbed {
+        &self.testbed
+    }
+
+    /// The route to the origin without anything between.
+    pub(crate) fn direct(&self) -> Route {
+        Route::Direct(SocketAddr::from((self.testbed.address(Host::Server), ORIGIN_PORT)))
+    }
+
+    /// One load by the client, to whom TCP has told nothing of earlier ones.
+    pub(crate) fn load(&self, route: Route) -> Result<Observation, MeasureError> {
+        self.testbed.flush_route_metrics()?;
+        let (work, clock) = (self.work.clone(), self.testbed.clock());
+        let client = async move || {
+            work.warm_up().await?;
+            load(&work.plan(route), clock).await
+        };
+        run_inside(self.testbed.host(Host::Client), "client", client)
+    }
+
+    /// Ends everything and gives what the emulator has seen.
+    pub(crate) fn stop(mut self) -> Result<EmulationRecord, MeasureError> {
+        self.origin.end()?;
+        Ok(self.testbed.stop()?)
+    }
+}
