@@ -32,6 +32,7 @@ pub mod replay;
 mod shutdown;
 mod testbed;
 mod tun;
+mod wakefulness;
 mod window;
 
 pub use availability::availability;

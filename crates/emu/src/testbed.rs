@@ -10,6 +10,7 @@ use crate::namespace::Namespace;
 use crate::network::{self, Wire};
 use crate::record::EmulationRecord;
 use crate::tun::Tun;
+use crate::wakefulness::Wakefulness;
 use crate::{EmuError, availability, kernel_tcp, shutdown, window};
 use farhop_link::ChannelConfig;
 use farhop_scenario::{Scenario, TcpConfig};
@@ -30,6 +31,7 @@ pub struct Testbed {
     hosts: [Namespace; 4],
     clock: Clock,
     instance: Arc<Instance>,
+    _wakefulness: Option<Wakefulness>,
 }
 
 /// Whether every packet of the far link is remembered.
@@ -78,7 +80,14 @@ impl Testbed {
             Some(Segment::new(channel_of(scenario, net).clone(), seed_of(scenario, net), ends?, recorded))
         });
         let driver = Driver::start(segments.collect(), clock).map_err(EmuError::system(START_DRIVER))?;
-        Ok(Self { driver, far: place_of_far(scenario), hosts, clock, instance: Arc::clone(instance) })
+        Ok(Self {
+            driver,
+            far: place_of_far(scenario),
+            hosts,
+            clock,
+            instance: Arc::clone(instance),
+            _wakefulness: Wakefulness::ask(),
+        })
     }
 
     /// A host, as a place to run things in.

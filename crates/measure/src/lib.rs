@@ -17,7 +17,6 @@ mod measure;
 mod samples;
 mod service;
 mod session;
-mod statistics;
 
 pub use crosscheck::{Crosscheck, crosscheck};
 pub use error::{MeasureError, ResponseProblem};
