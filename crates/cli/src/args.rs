@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Simulate(Run),
     /// Load the page for real over the emulated link, through each architecture (needs root)
     Measure(Run),
-    /// Run a command behind the emulated link, as the client (needs root)
+    /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/ (needs root)
     Emulate(Emulate),
     /// The accelerator's box at the slow end of the link: a proxy for clients
     Terminal(BoxConfig),

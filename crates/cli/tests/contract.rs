@@ -91,6 +91,8 @@ fn emulate_returns_the_exit_status_of_its_command() {
     }
     let run = |command: &str| farhop(&["emulate", "demo", "--set", "link.down.delay=5ms", "--", "sh", "-c", command]);
     assert_eq!(run("exit 7").status.code(), Some(7));
+    let fetched = run("curl -sf http://server/i3.gif | wc -c");
+    assert_eq!(String::from_utf8_lossy(&fetched.stdout).trim(), "1911", "{}", stderr(&fetched));
     let resolved = run("getent hosts server gateway terminal client | wc -l");
     assert_eq!(String::from_utf8_lossy(&resolved.stdout).trim(), "4", "{}", stderr(&resolved));
     assert!(stderr(&resolved).contains("late"), "the summary tells the lateness: {}", stderr(&resolved));

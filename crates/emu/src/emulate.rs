@@ -64,11 +64,20 @@ impl fmt::Display for Summary {
 /// # Errors
 /// The testbed cannot be had, or the command does not start. A command that fails is not an error.
 pub fn emulate(scenario: &Scenario, command: &[OsString]) -> Result<Emulated, EmuError> {
+    let testbed = Testbed::start_with(scenario, Recording::Totals)?;
+    let exit_code = run_at_client(&testbed, command)?;
+    Ok(Emulated { exit_code, summary: Summary::from(&testbed.stop()?) })
+}
+
+/// Runs `command` as the client of a testbed, `$SHELL` if it is empty, waits for it and gives its exit code as shells say it.
+///
+/// # Errors
+/// The command does not start. A command that fails is not an error.
+pub fn run_at_client(testbed: &Testbed, command: &[OsString]) -> Result<u8, EmuError> {
     let shell = [std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
     let (program, arguments) = command.split_first().or_else(|| shell.split_first()).expect("the shell is one word");
-    let testbed = Testbed::start_with(scenario, Recording::Totals)?;
     let status = run_in_foreground(testbed.host(Host::Client).command(program), program, arguments)?;
-    Ok(Emulated { exit_code: exit_code(status), summary: Summary::from(&testbed.stop()?) })
+    Ok(exit_code(status))
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

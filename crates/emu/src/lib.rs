@@ -38,7 +38,7 @@ mod window;
 pub use availability::availability;
 pub use clock::Clock;
 pub use connection::ConnectionState;
-pub use emulate::{Emulated, Summary, emulate};
+pub use emulate::{Emulated, Summary, emulate, run_at_client};
 pub use error::EmuError;
 pub use host::Host;
 pub use instance::cleanup_stale;

@@ -21,3 +21,4 @@ mod session;
 pub use crosscheck::{Crosscheck, crosscheck};
 pub use error::{MeasureError, ResponseProblem};
 pub use measure::{Measurement, measure};
+pub use session::Origin;

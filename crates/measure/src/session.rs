@@ -70,22 +70,23 @@ impl Work {
     }
 }
 
-/// A testbed with its origin.
+/// The scenario's page, served at a testbed's server until dropped.
 #[derive(Debug)]
-pub(crate) struct Session {
-    work: Work,
-    // Ends before the hosts that it runs in.
-    origin: Service,
-    testbed: Testbed,
-}
+pub struct Origin(Service);
 
-impl Session {
-    /// The testbed of a run, the origin serving in it.
-    pub(crate) fn start(work: &Work, run: u32) -> Result<Self, MeasureError> {
-        let testbed = Testbed::start(&work.scenario_of(run))?;
+impl Origin {
+    /// Serves the page of `scenario` at `http://server/` inside `testbed`.
+    ///
+    /// # Errors
+    /// The page cannot be held in memory, or the port cannot be had.
+    pub fn start(testbed: &Testbed, scenario: &Scenario) -> Result<Self, MeasureError> {
+        Self::serve(testbed, &Work::new(scenario)?)
+    }
+
+    fn serve(testbed: &Testbed, work: &Work) -> Result<Self, MeasureError> {
         let address = SocketAddr::from((testbed.address(Host::Server), ORIGIN_PORT));
         let (site, warm) = (Arc::clone(&work.site), work.clone());
-        let (origin, ()) = Service::start(testbed.host(Host::Server), "origin", async move |signals| {
+        let (service, ()) = Service::start(testbed.host(Host::Server), "origin", async move |signals| {
             let listener = TcpListener::bind(address).await;
             let listener = listener.map_err(MeasureError::io(format!("listening on {address} at the origin")))?;
             warm.warm_up().await?;
@@ -93,6 +94,32 @@ impl Session {
             // The sender is dropped to stop.
             site.serve(listener, async { drop(signals.stop.await) }).await
         })?;
+        Ok(Self(service))
+    }
+
+    /// Stops serving.
+    ///
+    /// # Errors
+    /// The origin had failed.
+    pub fn end(mut self) -> Result<(), MeasureError> {
+        self.0.end()
+    }
+}
+
+/// A testbed with its origin.
+#[derive(Debug)]
+pub(crate) struct Session {
+    work: Work,
+    // Ends before the hosts that it runs in.
+    origin: Origin,
+    testbed: Testbed,
+}
+
+impl Session {
+    /// The testbed of a run, the origin serving in it.
+    pub(crate) fn start(work: &Work, run: u32) -> Result<Self, MeasureError> {
+        let testbed = Testbed::start(&work.scenario_of(run))?;
+        let origin = Origin::serve(&testbed, work)?;
         Ok(Self { work: work.clone(), origin, testbed })
     }
 
@@ -118,7 +145,7 @@ impl Session {
     }
 
     /// Ends everything and gives what the emulator has seen.
-    pub(crate) fn stop(mut self) -> Result<EmulationRecord, MeasureError> {
+    pub(crate) fn stop(self) -> Result<EmulationRecord, MeasureError> {
         self.origin.end()?;
         Ok(self.testbed.stop()?)
     }

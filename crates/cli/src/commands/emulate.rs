@@ -1,15 +1,19 @@
-//! `farhop emulate`: any program behind the scenario's link.
+//! `farhop emulate`: any program behind the scenario's link, the scenario's page at `http://server/`.
 
 use crate::args::Emulate;
 use crate::error::CliError;
-use farhop_emu as emu;
+use farhop_emu::{Recording, Summary, Testbed, run_at_client};
+use farhop_measure::Origin;
 use farhop_scenario::open;
 use std::process::ExitCode;
 
 /// Runs the command (or a shell) as the client and returns its exit status.
 pub(crate) fn emulate(args: &Emulate) -> Result<ExitCode, CliError> {
     let scenario = open(&args.scenario.scenario, &args.scenario.assignments())?;
-    let run = emu::emulate(&scenario, &args.command)?;
-    eprintln!("{}", run.summary);
-    Ok(ExitCode::from(run.exit_code))
+    let testbed = Testbed::start_with(&scenario, Recording::Totals)?;
+    let origin = Origin::start(&testbed, &scenario)?;
+    let exit_code = run_at_client(&testbed, &args.command)?;
+    origin.end()?;
+    eprintln!("{}", Summary::from(&testbed.stop()?));
+    Ok(ExitCode::from(exit_code))
 }
