@@ -29,6 +29,14 @@ impl Progress {
         }
     }
 
+    /// Says what the user must still see when the run is over.
+    pub(crate) fn keep(&self, message: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{message}")),
+            None => eprintln!("{message}"),
+        }
+    }
+
     /// Removes the spinner.
     pub(crate) fn finish(self) {
         if let Some(bar) = self.bar {

@@ -1,9 +1,11 @@
 //! Whether this machine can emulate, found out by trying.
 
-use crate::EmuError;
+use crate::instance::{NETNS, STATE};
 use crate::tun::{TUN_CONTROL, Tun};
+use crate::{EmuError, kernel_tcp};
 use nix::sched::{CloneFlags, unshare};
-use std::fs::OpenOptions;
+use nix::unistd::{AccessFlags, access};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -15,6 +17,7 @@ use std::thread;
 pub fn availability() -> Result<(), EmuError> {
     device()?;
     namespaces()?;
+    state()?;
     ip()
 }
 
@@ -35,7 +38,12 @@ fn namespaces() -> Result<(), EmuError> {
     let tried = thread::spawn(|| {
         unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)
             .map_err(|error| no_rights(format!("unshare: {}", error.desc().to_lowercase())))?;
-        Tun::create("probe").map(drop).map_err(|error| no_rights(error.to_string()))
+        Tun::create("probe").map(drop).map_err(|error| no_rights(error.to_string()))?;
+        kernel_tcp::prepare_host().map_err(|error| EmuError::Unavailable {
+            needs: "network settings that can be written",
+            problem: error.to_string(),
+            remedy: "give the container a writable /proc/sys",
+        })
     });
     tried.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -46,6 +54,17 @@ fn no_rights(problem: String) -> EmuError {
         problem,
         remedy: "run it with sudo",
     }
+}
+
+fn state() -> Result<(), EmuError> {
+    let writable = |folder| fs::create_dir_all(folder).and_then(|()| Ok(access(folder, AccessFlags::W_OK)?));
+    [STATE, NETNS].into_iter().try_for_each(|folder| {
+        writable(folder).map_err(|error| EmuError::Unavailable {
+            needs: "a folder for what must be removed if it is killed",
+            problem: format!("{folder}: {error}"),
+            remedy: "make /run writable",
+        })
+    })
 }
 
 fn ip() -> Result<(), EmuError> {

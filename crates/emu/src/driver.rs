@@ -195,15 +195,12 @@ impl Driver {
         Ok(Self { thread: Some(thread), stop: Some(stop) })
     }
 
-    /// Stops and gives what was seen, segment by segment in the order given. Packets still inside are lost.
-    pub(crate) fn stop(&mut self) -> Vec<SegmentRecord> {
+    /// Stops and gives what was seen, segment by segment in the order given, or the thread's panic. Packets still inside are
+    /// lost.
+    pub(crate) fn stop(&mut self) -> thread::Result<Vec<SegmentRecord>> {
         // The pipe's end is the thread's sign.
         self.stop = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(records)) => records,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Vec::new(),
-        }
+        self.thread.take().map_or_else(|| Ok(Vec::new()), JoinHandle::join)
     }
 }
 
@@ -224,6 +221,8 @@ fn drive(mut segments: Vec<Segment>, clock: Clock, stopped: &PipeReader) -> Vec<
         if events[0].any() == Some(true) {
             return segments.into_iter().map(Segment::finish).collect();
         }
+        // A device that was deleted by hand would wake the thread for ever, at real-time priority.
+        events.retain(|event| !event.revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR)));
     }
 }
 

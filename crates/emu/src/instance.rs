@@ -8,6 +8,7 @@
 use crate::EmuError;
 use crate::host::{Host, hosts_file};
 use crate::process;
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs::{self, File};
@@ -15,8 +16,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-const STATE: &str = "/run/farhop";
-const NETNS: &str = "/run/netns";
+pub(crate) const STATE: &str = "/run/farhop";
+pub(crate) const NETNS: &str = "/run/netns";
 
 /// The lock of a live instance; whoever holds it owns the instance's files.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Instance {
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(lock_path(number));
             let file = file.map_err(EmuError::system(format!("create {}", lock_path(number).display())))?;
-            if let Some(instance) = Self::lock(number, file) {
+            if let Some(instance) = Self::lock(number, file)? {
                 instance.remove_files();
                 instance.write_hosts()?;
                 return Ok(instance);
@@ -44,9 +45,15 @@ impl Instance {
     }
 
     /// The instance if its lock is free and its lock file still there: its last owner removes the file before the lock.
-    fn lock(number: u32, file: File) -> Option<Self> {
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()?;
-        (lock.metadata().ok()?.nlink() > 0).then_some(Self { number, _lock: lock })
+    fn lock(number: u32, file: File) -> Result<Option<Self>, EmuError> {
+        let action = || format!("lock {}", lock_path(number).display());
+        let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => lock,
+            Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
+            Err((_, error)) => return Err(EmuError::system(action())(error)),
+        };
+        let links = lock.metadata().map_err(EmuError::system(action()))?.nlink();
+        Ok((links > 0).then_some(Self { number, _lock: lock }))
     }
 
     fn write_hosts(&self) -> Result<(), EmuError> {
@@ -113,7 +120,7 @@ pub fn cleanup_stale() -> Result<usize, EmuError> {
     let numbers = entries.flatten().filter_map(|entry| instance_number(&entry.file_name().to_string_lossy()));
     let stale = numbers.filter_map(|number| {
         let file = File::options().write(true).open(lock_path(number)).ok()?;
-        Instance::lock(number, file)
+        Instance::lock(number, file).ok()?
     });
     Ok(stale.map(|instance| instance.remove()).count())
 }

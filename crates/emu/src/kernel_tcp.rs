@@ -1,21 +1,22 @@
 //! The kernel's TCP inside the testbed: pinned to the scenario, read back, recorded.
 //!
-//! Settings are per network namespace (`/proc/sys/net/ipv4/tcp_*`), so nothing outside changes, with one exception for the
-//! time of a start: a congestion control that the machine does not allow everybody is allowed, chosen inside, and
-//! disallowed again. Where that may not be done (in a container), routes carry the choice. What Linux cannot do is an error that names the scenario's key, never an approximation.
+//! Settings are per network namespace (`/proc/sys/net/ipv4/tcp_*`), so nothing outside changes. A congestion control that the
+//! machine does not allow everybody cannot be set so (tcp_set_default_congestion_control()); then routes carry the choice.
+//! What Linux cannot do is an error that names the scenario's key, never an approximation.
 
 use crate::EmuError;
-use farhop_scenario::{Congestion, FirstAck, TcpConfig};
+use crate::driver::MTU;
+use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, TcpConfig};
 use farhop_units::Bytes;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 
 /// Where the settings are.
 const ROOT: &str = "/proc/sys/net/ipv4";
 const CONGESTION: &str = "tcp_congestion_control";
 const RECEIVE_BUFFER: &str = "tcp_rmem";
-const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+/// What a receiver advertises at most: half of the largest buffer pinned below.
+const MAX_WINDOW: Bytes = Bytes::kib(16 << 10);
 
 /// Pinned to Linux 6.x's own defaults, whatever the machine's administrator prefers (`sysctl` names under `net.ipv4`).
 /// Route metrics are not remembered, so that a load does not start from what the one before has learned.
@@ -44,7 +45,17 @@ pub(crate) enum CongestionChoice {
 pub(crate) fn pin(congestion: Congestion) -> Result<CongestionChoice, EmuError> {
     PINNED.iter().try_for_each(|(name, value)| set(name, value))?;
     let name = kernel_name(congestion);
-    Ok(if set(CONGESTION, name).is_ok() { CongestionChoice::Host } else { CongestionChoice::Routes(name) })
+    match set(CONGESTION, name) {
+        Ok(()) => Ok(CongestionChoice::Host),
+        Err(EmuError::System { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(CongestionChoice::Routes(name))
+        }
+        Err(EmuError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            let available = get("tcp_available_congestion_control")?;
+            Err(refused("tcp.congestion", format!("{name:?}"), format!("this kernel has {available}")))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What must not be on the emulated links besides the packets of interest, and what hosts between others do.
@@ -61,14 +72,26 @@ pub(crate) fn prepare_host() -> Result<(), EmuError> {
 
 /// Refuses what Linux cannot do.
 pub(crate) fn check(tcp: &TcpConfig) -> Result<(), EmuError> {
+    let largest = Bytes::new(MTU as u64).saturating_sub(HEADER_BYTES);
     if tcp.first_ack == FirstAck::Delayed {
-        return Err(EmuError::Tcp {
-            setting: "tcp.first_ack",
-            value: "\"delayed\"".to_owned(),
-            reason: "Linux acknowledges a connection's first segments at once; \"immediate\" is accepted".to_owned(),
-        });
+        let reason = "Linux acknowledges a connection's first segments at once; \"immediate\" is accepted";
+        return Err(refused("tcp.first_ack", "\"delayed\"".to_owned(), reason.to_owned()));
     }
-    Ok(())
+    if tcp.mss > largest {
+        let reason = format!("emulated packets have at most {MTU} B; at most {} is accepted", largest.get());
+        return Err(refused("tcp.mss", tcp.mss.get().to_string(), reason));
+    }
+    match tcp.max_window.filter(|window| *window > MAX_WINDOW) {
+        Some(window) => {
+            let reason = "its receive buffers hold at most 32 MiB; at most \"16 MiB\", or \"unlimited\", is accepted";
+            Err(refused("tcp.max_window", format!("\"{window}\""), reason.to_owned()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn refused(setting: &'static str, value: String, reason: String) -> EmuError {
+    EmuError::Tcp { setting, value, reason }
 }
 
 /// Linux's name. Its reno is NewReno: partial ACKs do not end fast recovery (tcp_input.c, RFC 6582).
@@ -78,25 +101,6 @@ fn kernel_name(congestion: Congestion) -> &'static str {
         Congestion::Cubic => "cubic",
         Congestion::Bbr => "bbr",
     }
-}
-
-/// Runs `f` while the scenario's congestion control may be chosen in any namespace.
-///
-/// Only the initial namespace may choose one that is not allowed to everybody, so it is allowed for a moment. The lock
-/// keeps two emulators from restoring each other's momentary lists.
-pub(crate) fn while_allowed<T>(congestion: Congestion, f: impl FnOnce() -> Result<T, EmuError>) -> Result<T, EmuError> {
-    let name = kernel_name(congestion);
-    let _lock = File::open(ALLOWED).ok().and_then(|file| Flock::lock(file, FlockArg::LockExclusive).ok());
-    let before = fs::read_to_string(ALLOWED).unwrap_or_default();
-    if before.split_whitespace().any(|allowed| allowed == name) {
-        return f();
-    }
-    let extended = fs::write(ALLOWED, format!("{} {name}", before.trim())).is_ok();
-    let result = f();
-    if extended {
-        fs::write(ALLOWED, before.trim()).map_err(EmuError::system(format!("restore {ALLOWED}")))?;
-    }
-    result
 }
 
 /// Bounds the receive buffers of the calling thread's host, from the start of a connection on.
@@ -121,8 +125,9 @@ fn get(name: &str) -> Result<String, EmuError> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The settings in force at the calling thread's host.
-pub(crate) fn read_back() -> Result<Vec<(String, String)>, EmuError> {
-    let names = PINNED.iter().map(|(name, _)| *name).chain([CONGESTION]);
+/// The settings in force at the calling thread's host; without its congestion control if routes choose another.
+pub(crate) fn read_back(congestion: CongestionChoice) -> Result<Vec<(String, String)>, EmuError> {
+    let own = (congestion == CongestionChoice::Host).then_some(CONGESTION);
+    let names = PINNED.iter().map(|(name, _)| *name).chain(own);
     names.map(|name| Ok((format!("net.ipv4.{name}"), get(name)?))).collect()
 }

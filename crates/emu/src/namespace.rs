@@ -6,7 +6,7 @@
 use nix::sched::{CloneFlags, setns, unshare};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -28,6 +28,12 @@ impl Namespace {
     /// The name under which `ip netns exec` finds it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// A path by which any process that may look into this one finds the network namespace, whatever it has mounted: names in
+    /// `/run/netns` reach another mount namespace only where mounts propagate, which they do not in most containers.
+    pub(crate) fn net_path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.net.as_raw_fd())
     }
 
     /// Runs `f` on a new thread inside the namespace. Threads and processes that `f` starts are inside, too.

@@ -28,7 +28,7 @@ const DEVICE_QUEUE: u32 = 20_000;
 /// Makes the veth pairs; run before [`configure`].
 pub(crate) fn connect(host: Host, namespace: &Namespace, peer: &Namespace, net: Net) -> Result<(), EmuError> {
     let device = net.device();
-    let commands = format!("link add {device} type veth peer name {device} netns {}\n", peer.name());
+    let commands = format!("link add {device} type veth peer name {device} netns {}\n", peer.net_path());
     finish(host, start(host, namespace, &commands)?)
 }
 

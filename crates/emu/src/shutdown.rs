@@ -24,22 +24,36 @@ fn live() -> MutexGuard<'static, Vec<Arc<Instance>>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// An instance that a signal removes; so does dropping this, be it by an error or a panic on the way.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    instance: Arc<Instance>,
+}
+
 /// Takes responsibility for an instance.
-pub(crate) fn register(instance: Instance) -> Result<Arc<Instance>, EmuError> {
+pub(crate) fn register(instance: Instance) -> Result<Registered, EmuError> {
     let instance = Arc::new(instance);
     let mut live = live();
     if PIPE.load(Ordering::Relaxed) < 0 {
         watch()?;
     }
     live.push(Arc::clone(&instance));
-    Ok(instance)
+    Ok(Registered { instance })
 }
 
-/// Removes an instance, once.
-pub(crate) fn remove(instance: &Arc<Instance>) {
-    let mut live = live();
-    if let Some(place) = live.iter().position(|known| Arc::ptr_eq(known, instance)) {
-        live.swap_remove(place).remove();
+impl Registered {
+    /// The instance, to share with threads that end before it is dropped.
+    pub(crate) fn instance(&self) -> Arc<Instance> {
+        Arc::clone(&self.instance)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut live = live();
+        if let Some(place) = live.iter().position(|known| Arc::ptr_eq(known, &self.instance)) {
+            live.swap_remove(place).remove();
+        }
     }
 }
 
@@ -92,4 +106,28 @@ fn end_by(signal: Signal) {
     // SAFETY: the default disposition has no handler.
     let _ = unsafe { sigaction(signal, &default) };
     let _ = raise(signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_on_the_way_removes_what_was_made_so_far() {
+        if crate::availability().is_err() {
+            return;
+        }
+        let registered = register(Instance::allocate().expect("a free number")).expect("signals can be caught");
+        let hosts = registered.instance().hosts_path();
+        // The number may be another testbed's at once; what tells is when the file was made.
+        let made = || std::fs::metadata(&hosts).and_then(|file| file.modified()).ok();
+        let before = made();
+        assert!(before.is_some());
+        let panicked = thread::spawn(move || {
+            let _registered = registered;
+            std::panic::resume_unwind(Box::new("on the way"))
+        });
+        assert!(panicked.join().is_err());
+        assert_ne!(made(), before);
+    }
 }

@@ -9,9 +9,10 @@ use crate::lateness::Lateness;
 use crate::namespace::Namespace;
 use crate::network::{self, Wire};
 use crate::record::EmulationRecord;
+use crate::shutdown::{self, Registered};
 use crate::tun::Tun;
 use crate::wakefulness::Wakefulness;
-use crate::{EmuError, availability, kernel_tcp, shutdown, window};
+use crate::{EmuError, availability, kernel_tcp, window};
 use farhop_link::ChannelConfig;
 use farhop_scenario::{Scenario, TcpConfig};
 use nix::sched::{CloneFlags, unshare};
@@ -29,8 +30,10 @@ pub struct Testbed {
     /// Place of the far link among the driver's segments.
     far: Option<usize>,
     hosts: [Namespace; 4],
+    congestion: CongestionChoice,
     clock: Clock,
-    instance: Arc<Instance>,
+    /// Goes after the links and whatever uses them.
+    _instance: Registered,
     _wakefulness: Option<Wakefulness>,
 }
 
@@ -64,12 +67,11 @@ impl Testbed {
 
     fn try_start(scenario: &Scenario, recording: Recording) -> Result<Self, EmuError> {
         instance::cleanup_stale()?;
-        let instance = shutdown::register(Instance::allocate()?)?;
-        Self::build(scenario, recording, &instance).inspect_err(|_| shutdown::remove(&instance))
+        Self::build(scenario, recording, shutdown::register(Instance::allocate()?)?)
     }
 
-    fn build(scenario: &Scenario, recording: Recording, instance: &Arc<Instance>) -> Result<Self, EmuError> {
-        let hosts = create_hosts(instance)?;
+    fn build(scenario: &Scenario, recording: Recording, instance: Registered) -> Result<Self, EmuError> {
+        let hosts = create_hosts(instance.instance())?;
         let links = join_hosts(scenario, &hosts)?;
         let congestion = pin_tcp(&scenario.tcp, &hosts)?;
         network::configure(&scenario.tcp, congestion, links.each_ref().map(wire), &hosts)?;
@@ -84,8 +86,9 @@ impl Testbed {
             driver,
             far: place_of_far(scenario),
             hosts,
+            congestion,
             clock,
-            instance: Arc::clone(instance),
+            _instance: instance,
             _wakefulness: Wakefulness::ask(),
         })
     }
@@ -114,13 +117,13 @@ impl Testbed {
     }
 
     /// The kernel TCP settings in force at the server (the other hosts have the same), by their `sysctl` names, and the
-    /// server's route to the others, to which initial window and segment size belong.
+    /// server's route to the others, to which initial window, segment size and sometimes congestion control (`congctl`) belong.
     ///
     /// # Errors
     /// A setting cannot be read.
     pub fn tcp_settings(&self) -> Result<Vec<(String, String)>, EmuError> {
-        let server = self.host(Host::Server);
-        let mut settings = server.run(kernel_tcp::read_back)?;
+        let (server, congestion) = (self.host(Host::Server), self.congestion);
+        let mut settings = server.run(move || kernel_tcp::read_back(congestion))?;
         settings.push(("route".to_owned(), network::default_route(Host::Server, server)?));
         Ok(settings)
     }
@@ -130,7 +133,7 @@ impl Testbed {
     /// # Errors
     /// None today; the signature leaves room for a record that cannot be had.
     pub fn stop(mut self) -> Result<EmulationRecord, EmuError> {
-        let mut segments = self.driver.stop();
+        let mut segments = self.driver.stop().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let mut lateness = Lateness::default();
         for segment in &segments {
             lateness.merge(&segment.lateness);
@@ -143,8 +146,8 @@ impl Testbed {
 
 impl Drop for Testbed {
     fn drop(&mut self) {
-        self.driver.stop();
-        shutdown::remove(&self.instance);
+        // A panic of the links' thread is for `stop` to pass on; here everything must go.
+        let _ = self.driver.stop();
     }
 }
 
@@ -173,8 +176,7 @@ fn seed_of(scenario: &Scenario, net: Net) -> u64 {
 }
 
 /// Creates the namespaces on a thread of their own, which ends outside the caller's.
-fn create_hosts(instance: &Arc<Instance>) -> Result<[Namespace; 4], EmuError> {
-    let instance = Arc::clone(instance);
+fn create_hosts(instance: Arc<Instance>) -> Result<[Namespace; 4], EmuError> {
     let thread = thread::Builder::new().name("farhop-hosts".to_owned()).spawn(move || {
         let mut networks = Vec::new();
         for host in Host::ALL {
@@ -223,10 +225,8 @@ fn wire(ends: &Option<Ends>) -> Wire {
 /// Gives every host the scenario's TCP, as far as it is a property of hosts.
 fn pin_tcp(tcp: &TcpConfig, hosts: &[Namespace; 4]) -> Result<CongestionChoice, EmuError> {
     let congestion = tcp.congestion;
-    kernel_tcp::while_allowed(congestion, || {
-        // All four are equal in what they may choose.
-        hosts.iter().try_fold(CongestionChoice::Host, |_, host| host.run(move || kernel_tcp::pin(congestion)))
-    })
+    // All four are equal in what they may choose.
+    hosts.iter().try_fold(CongestionChoice::Host, |_, host| host.run(move || kernel_tcp::pin(congestion)))
 }
 
 /// Imposes the scenario's window. What buffer it takes is measured over links that do not delay yet.
@@ -235,7 +235,7 @@ fn limit_window(tcp: &TcpConfig, hosts: &[Namespace; 4], links: &[Option<Ends>; 
     let wires = links.iter().flatten().map(|ends| Segment::new(ChannelConfig::default(), 0, ends.clone(), false));
     let mut driver = Driver::start(wires.collect(), Clock::start()).map_err(EmuError::system(START_DRIVER))?;
     let limited = window::limit(max_window, hosts);
-    driver.stop();
+    driver.stop().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     limited
 }
 

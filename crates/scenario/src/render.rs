@@ -73,7 +73,7 @@ impl Scenario {
 }
 
 fn segment(name: &str, config: &ChannelConfig) -> String {
-    if config.is_transparent() { String::new() } else { direction(name, &config.down) }
+    if *config == ChannelConfig::default() { String::new() } else { direction(name, &config.down) }
 }
 
 fn direction(name: &str, config: &DirectionConfig) -> String {

@@ -157,12 +157,26 @@ fn http(document: &Document) -> Result<HttpConfig, ValueError> {
 fn run(document: &Document) -> Result<RunConfig, ValueError> {
     const USUAL: [Architecture; 3] = [Architecture::Direct, Architecture::Tunnel, Architecture::Accelerated];
     let architectures = document.list("run.architectures", words::architecture)?;
+    if let Some(problem) = architectures.as_deref().and_then(wrong_choice) {
+        const ACCEPTED: &str = "at least one architecture, each once, e.g. [\"direct\", \"accelerated\"]";
+        return Err(document.refuse("run.architectures", ParseError::new(problem, ACCEPTED)));
+    }
     let runs = document.get("run.runs", |text| number(text, 1, 1000))?.unwrap_or(3);
     Ok(RunConfig {
         architectures: architectures.unwrap_or_else(|| USUAL.to_vec()),
         runs: u32::try_from(runs).expect("at most 1000"),
         seed: document.get("run.seed", |text| number(text, 0, i64::MAX.unsigned_abs()))?.unwrap_or(1),
     })
+}
+
+/// Why these architectures cannot be the rows of a table.
+fn wrong_choice(architectures: &[Architecture]) -> Option<String> {
+    let repeated = architectures.iter().enumerate().find(|(place, known)| architectures[..*place].contains(known));
+    match repeated {
+        Some((_, repeated)) => Some(format!("\"{repeated}\" is there twice")),
+        None if architectures.is_empty() => Some("no architecture".to_owned()),
+        None => None,
+    }
 }
 
 fn delay(text: &str) -> Result<Duration, ParseError> {
@@ -176,13 +190,15 @@ fn loss(text: &str) -> Result<LossModel, ParseError> {
     Ok(if probability.is_zero() { LossModel::None } else { LossModel::Bernoulli(probability) })
 }
 
+/// The largest window that TCP can advertise (RFC 7323 §2.3).
+const MAX_WINDOW: Bytes = Bytes::kib(1 << 20);
+
 fn window(text: &str, mss: Bytes) -> Result<Option<Bytes>, ParseError> {
+    const ACCEPTED: &str = "a size of at least one segment and at most 1 GiB, e.g. \"64 KiB\", or \"unlimited\"";
     let window = or_unlimited(text, str::parse::<Bytes>)?;
     match window {
-        Some(size) if size < mss => Err(ParseError::new(
-            format!("smaller than one segment of {mss}"),
-            "a size of at least one segment, e.g. \"64 KiB\", or \"unlimited\"",
-        )),
+        Some(size) if size < mss => Err(ParseError::new(format!("smaller than one segment of {mss}"), ACCEPTED)),
+        Some(size) if size > MAX_WINDOW => Err(ParseError::new("more than TCP can advertise", ACCEPTED)),
         _ => Ok(window),
     }
 }

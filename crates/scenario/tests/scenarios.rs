@@ -44,6 +44,46 @@ fn resolved_scenarios_read_back() {
 }
 
 #[test]
+fn extremes_read_back_too() {
+    for assignments in [
+        &["wan.queue=5 kB"][..],
+        &["link.down.loss=1e-300", "lan.delay=24 h", "lan.loss=100 %"],
+        &["page.objects=100000", "page.size=1000 GB", "tcp.max_window=1 GiB"],
+        &[
+            "link.up.rate=18446744073709551615 bit/s",
+            "link.up.queue=18446744073709551615 B",
+            "run.seed=9223372036854775807",
+        ],
+    ] {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        let scenario = open("demo", &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}"));
+        assert_eq!(parse("demo", &scenario.to_toml(), &[]).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn values_that_could_not_be_run_are_refused() {
+    let refused = |assignment: &str| open("demo", &[assignment.to_owned()]).expect_err(assignment).to_string();
+    insta::assert_snapshot!(refused("tcp.max_window=2 GiB"), @r#"
+    --set: tcp.max_window = "2 GiB": more than TCP can advertise
+      accepted: a size of at least one segment and at most 1 GiB, e.g. "64 KiB", or "unlimited"
+    "#);
+    insta::assert_snapshot!(refused("run.architectures=direct,tunnel,direct"), @r#"
+    --set: run.architectures = "direct,tunnel,direct": "direct" is there twice
+      accepted: at least one architecture, each once, e.g. ["direct", "accelerated"]
+    "#);
+    insta::assert_snapshot!(error(&format!("{PAGE}[run]\narchitectures = []\n")), @r#"
+    net.toml:6: run.architectures = []: no architecture
+      accepted: at least one architecture, each once, e.g. ["direct", "accelerated"]
+    "#);
+    let larger = open("demo", &["page.objects=1".to_owned(), "page.size=1001 GB".to_owned()]).expect_err("too large");
+    insta::assert_snapshot!(larger, @r#"
+    --set: page.size = "1001 GB": an object of 1001 GB; at most 1000 GB
+      accepted: a page whose first object is an HTML document large enough to name the others
+    "#);
+}
+
+#[test]
 fn absent_queues_hold_a_bandwidth_delay_product() {
     let text = format!("version = 1\n[link.down]\nrate = \"10 Mbit/s\"\ndelay = \"600 ms\"\n{PAGE}");
     let scenario = parse("net", &text, &[]).unwrap();
@@ -94,7 +134,7 @@ fn wrong_files_get_one_clear_error() {
     "#);
     insta::assert_snapshot!(error(&format!("[tcp]\nmax_window = \"1 kB\"\n{PAGE}")), @r#"
     net.toml:3: tcp.max_window = "1 kB": smaller than one segment of 1.448 kB
-      accepted: a size of at least one segment, e.g. "64 KiB", or "unlimited"
+      accepted: a size of at least one segment and at most 1 GiB, e.g. "64 KiB", or "unlimited"
     "#);
     insta::assert_snapshot!(error("[page]\nobjects = 100\nsize = \"1 kB\"\n"), @r#"
     net.toml:4: page.size = "1 kB": the document of 1 kB cannot name i98.png at 932 B: its tag needs 19 B

@@ -15,11 +15,19 @@ use thiserror::Error;
 /// Virtual time after which a load counts as failed; nobody waits that long for a page.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
+/// Packets after which a load counts as failed: an hour of full ones at 100 Mbit/s, with their ACKs, which take the simulator
+/// some ten seconds. Virtual time alone is no bound where a link is fast.
+const MOST_PACKETS: u64 = 50_000_000;
+
 /// Why a load has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum LoadError {
     #[error("the page was not complete after {} s of virtual time", PATIENCE.as_secs())]
     OutOfPatience,
+    #[error("the page takes more than {MOST_PACKETS} packets; a smaller page can be simulated")]
+    TooManyPackets,
+    #[error("a path without delay and with unlimited rates takes no time")]
+    NoTime,
     #[error(transparent)]
     Tcp(#[from] TcpError),
 }
@@ -71,9 +79,13 @@ struct Direct<'a> {
 
 /// Loads the scenario's page once.
 pub(crate) fn load(scenario: &Scenario, seed: u64, run: u32) -> Result<Outcome, LoadError> {
+    check_bounds(scenario)?;
     let mut direct = Direct::new(scenario, seed);
     direct.run()?;
     let end = direct.browser.end().ok_or(LoadError::OutOfPatience)?;
+    if end == Instant::START {
+        return Err(LoadError::NoTime);
+    }
     let load = Load {
         architecture: Architecture::Direct,
         source: Source::Simulated,
@@ -85,6 +97,18 @@ pub(crate) fn load(scenario: &Scenario, seed: u64, run: u32) -> Result<Outcome, 
         link: direct.path.meter().samples(end),
     };
     Ok(Outcome { load, events: direct.events, traffic: direct.path.traffic() })
+}
+
+/// Refuses what no load within the bounds can do, before trying.
+fn check_bounds(scenario: &Scenario) -> Result<(), LoadError> {
+    let bodies = scenario.page.total_bytes().get() / scenario.tcp.mss.get().max(1);
+    if farhop_model::limit(scenario) > PATIENCE {
+        Err(LoadError::OutOfPatience)
+    } else if bodies > MOST_PACKETS {
+        Err(LoadError::TooManyPackets)
+    } else {
+        Ok(())
+    }
 }
 
 impl<'a> Direct<'a> {
@@ -138,6 +162,9 @@ impl<'a> Direct<'a> {
     fn settle(&mut self) -> Result<(), LoadError> {
         loop {
             if let Some(Arrival { at, host, parcel }) = self.path.poll() {
+                if self.path.traffic().sent > MOST_PACKETS {
+                    return Err(LoadError::TooManyPackets);
+                }
                 self.connections[parcel.connection].endpoint(host).handle_segment(at, &parcel.segment);
                 self.drain(host, parcel.connection);
             } else if let Some(action) = self.browser.poll(self.now) {

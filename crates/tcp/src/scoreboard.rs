@@ -5,6 +5,7 @@
 //! rule, is the sender's decision. Segments are repeated with the bounds they were first sent with. Left out: reneging, DSACK.
 
 use crate::{SackBlock, Sequence};
+use core::ops::RangeBounds;
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -202,21 +203,19 @@ impl Scoreboard {
     pub(crate) fn lose_overtaken(&mut self, now: Instant, window: Duration) -> Overtaken {
         let Some(delivered) = self.delivered else { return Overtaken::default() };
         let patience = delivered.rtt + window;
-        let lost = self.lose(|sent| sent.order() < delivered.order && sent.at + patience <= now);
+        let lost = self.lose(.., |sent| sent.order() < delivered.order && sent.at + patience <= now);
         let suspects = self.sent.iter().filter(|sent| sent.fate == Fate::InFlight && sent.order() < delivered.order);
         Overtaken { lost, pending: suspects.map(|sent| sent.at + patience).min() }
     }
 
     /// The first segment is lost.
     pub(crate) fn lose_first(&mut self) {
-        let first = self.sent.front().map(|sent| sent.piece.sequence);
-        self.lose(|sent| Some(sent.piece.sequence) == first);
+        self.lose(..self.sent.len().min(1), |_| true);
     }
 
     /// The last segment is to be sent again as a probe.
     pub(crate) fn lose_last(&mut self) {
-        let last = self.sent.back().map(|sent| sent.piece.sequence);
-        self.lose(|sent| Some(sent.piece.sequence) == last);
+        self.lose(self.sent.len().saturating_sub(1).., |_| true);
     }
 
     /// RFC 6298 §5.4: after a timeout everything not selectively acknowledged counts as lost, but for what was sent less than a
@@ -224,12 +223,13 @@ impl Scoreboard {
     pub(crate) fn lose_all(&mut self, now: Instant) {
         self.lose_first();
         let patience = self.delivered.map_or(Duration::ZERO, |delivered| delivered.rtt);
-        self.lose(|sent| sent.at + patience <= now);
+        self.lose(.., |sent| sent.at + patience <= now);
     }
 
-    fn lose(&mut self, is_lost: impl Fn(&Sent) -> bool) -> bool {
+    /// Marks what is lost of the segments at these places; whether there was any.
+    fn lose(&mut self, among: impl RangeBounds<usize>, is_lost: impl Fn(&Sent) -> bool) -> bool {
         let before = self.lost;
-        for sent in self.sent.iter_mut().filter(|sent| sent.fate == Fate::InFlight) {
+        for sent in self.sent.range_mut(among).filter(|sent| sent.fate == Fate::InFlight) {
             if is_lost(sent) {
                 sent.fate = Fate::Lost;
                 self.in_flight -= sent.piece.payload;
@@ -300,6 +300,20 @@ mod tests {
         assert_eq!(covered.first_rtt, Some(Duration::from_millis(100)));
         assert_eq!(covered.last_rtt, Some(Duration::from_millis(98)));
         assert_eq!(board.in_flight(), MSS);
+    }
+
+    #[test]
+    fn the_first_and_the_last_are_lost_alone() {
+        let mut board = sent(3);
+        board.lose_first();
+        board.lose_last();
+        assert_eq!(board.in_flight(), MSS, "the one between is not");
+        let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
+        assert_eq!(repeated, [number(0), number(2)]);
+        let mut empty = Scoreboard::new();
+        empty.lose_first();
+        empty.lose_last();
+        assert_eq!(empty.next_lost(), None);
     }
 
     #[test]

@@ -34,13 +34,15 @@ impl FromStr for Probability {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let err = |problem: String| ParseError::new(problem, ACCEPTED);
-        let (number, unit) = number::split(text);
-        let scale = match unit {
-            "" => 1.0,
-            "%" => 0.01,
-            _ => return Err(err(format!("unknown unit \"{unit}\""))),
+        // Small probabilities are written with an exponent, which the other quantities do not know.
+        let (number, scale) = match text.trim().strip_suffix('%') {
+            Some(percentage) => (percentage.trim_end(), 0.01),
+            None => (text.trim(), 1.0),
         };
-        let value: f64 = number.parse().map_err(|_| err(format!("no number in \"{text}\"")))?;
+        let value: f64 = number.parse().map_err(|_| match number::split(number) {
+            (digits, unit) if !digits.is_empty() && !unit.is_empty() => err(format!("unknown unit \"{unit}\"")),
+            _ => err(format!("no number in \"{text}\"")),
+        })?;
         Self::new(value * scale).ok_or_else(|| err(format!("\"{text}\" is outside 0 to 1")))
     }
 }
@@ -66,5 +68,23 @@ mod tests {
         assert!("101 %".parse::<Probability>().is_err());
         assert!("-0.1".parse::<Probability>().is_err());
         assert!(Probability::new(f64::NAN).is_none());
+        for text in ["nan", "inf", "-inf", "1e300"] {
+            assert!(text.parse::<Probability>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn small_probabilities_may_have_an_exponent() {
+        assert_eq!("1e-6".parse::<Probability>(), "0.000001".parse());
+        assert_eq!("1e-4%".parse::<Probability>(), "0.0001 %".parse());
+    }
+
+    #[test]
+    fn wrong_texts_say_what_is_wrong() {
+        let problem = |text: &str| text.parse::<Probability>().unwrap_err().problem;
+        assert_eq!(problem("5 kB"), "unknown unit \"kB\"");
+        assert_eq!(problem("x"), "no number in \"x\"");
+        assert_eq!(problem("%"), "no number in \"%\"");
+        assert_eq!(problem("101 %"), "\"101 %\" is outside 0 to 1");
     }
 }

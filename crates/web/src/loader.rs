@@ -37,13 +37,8 @@ pub enum LoaderAction {
     },
 }
 
-/// A connection the loader counts against its limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Connection {
-    connected: bool,
-    /// Places in the order of discovery of the objects asked for and not yet answered, oldest first.
-    outstanding: VecDeque<usize>,
-}
+/// What a connection has been asked for and has not yet answered, oldest first: places in the order of discovery.
+type Outstanding = VecDeque<usize>;
 
 /// The browser's decisions for one page from one server.
 #[derive(Debug, Clone)]
@@ -56,7 +51,10 @@ pub struct Loader {
     /// Places in `discovered` of the objects not asked for yet.
     waiting: BTreeSet<usize>,
     received: usize,
-    connections: BTreeMap<usize, Connection>,
+    /// Every connection that counts against the limit.
+    connections: BTreeMap<usize, Outstanding>,
+    /// Those that are up: how many responses each owes, and its number. The first is the one to ask next.
+    connected: BTreeSet<(usize, usize)>,
     next_connection: usize,
     to_close: VecDeque<usize>,
 }
@@ -71,6 +69,7 @@ impl Loader {
             waiting: BTreeSet::new(),
             received: 0,
             connections: BTreeMap::new(),
+            connected: BTreeSet::new(),
             next_connection: 0,
             to_close: VecDeque::new(),
         };
@@ -88,27 +87,33 @@ impl Loader {
 
     /// The connection can carry requests now.
     pub fn connected(&mut self, connection: usize) {
-        if let Some(connection) = self.connections.get_mut(&connection) {
-            connection.connected = true;
+        if let Some(outstanding) = self.connections.get(&connection) {
+            self.connected.insert((outstanding.len(), connection));
         }
     }
 
     /// The oldest outstanding response of the connection has arrived in full.
     pub fn response_complete(&mut self, connection: usize) {
-        let Some(state) = self.connections.get_mut(&connection) else { return };
-        if state.outstanding.pop_front().is_some() {
-            self.received += 1;
-            if self.http.version == HttpVersion::Http10 {
-                self.connections.remove(&connection);
-                self.to_close.push_back(connection);
-            }
+        let Some(outstanding) = self.connections.get_mut(&connection) else { return };
+        if outstanding.pop_front().is_none() {
+            return;
+        }
+        let left = outstanding.len();
+        self.received += 1;
+        self.connected.remove(&(left + 1, connection));
+        if self.http.version == HttpVersion::Http10 {
+            self.connections.remove(&connection);
+            self.to_close.push_back(connection);
+        } else {
+            self.connected.insert((left, connection));
         }
     }
 
     /// The connection has gone away, or could not be opened; what it had not answered waits again, in its old place.
     pub fn closed(&mut self, connection: usize) {
-        if let Some(state) = self.connections.remove(&connection) {
-            self.waiting.extend(state.outstanding);
+        if let Some(outstanding) = self.connections.remove(&connection) {
+            self.connected.remove(&(outstanding.len(), connection));
+            self.waiting.extend(outstanding);
         }
     }
 
@@ -125,26 +130,23 @@ impl Loader {
         self.received == self.discovered.len()
     }
 
-    /// Binds the first waiting object to a connection that can carry a request.
+    /// Binds the first waiting object to the connection with the fewest outstanding responses, the oldest of equals, if another
+    /// request may go on it.
     fn request(&mut self) -> Option<LoaderAction> {
-        let connection = self.available()?;
+        let &(depth, connection) = self.connected.first()?;
+        if depth > 0 && self.http.version != HttpVersion::Http11Pipelined {
+            return None;
+        }
         let place = self.waiting.pop_first()?;
-        self.connections.get_mut(&connection)?.outstanding.push_back(place);
+        self.connections.get_mut(&connection)?.push_back(place);
+        self.connected.pop_first();
+        self.connected.insert((depth + 1, connection));
         Some(LoaderAction::Request { connection, object: self.discovered[place] })
-    }
-
-    /// The connected connection with the fewest outstanding responses, the oldest of equals, if another request may go on it.
-    fn available(&self) -> Option<usize> {
-        let depth = |connection: &Connection| connection.outstanding.len();
-        let connected = self.connections.iter().filter(|(_, connection)| connection.connected);
-        let (number, least) = connected.min_by_key(|(_, connection)| depth(connection))?;
-        let pipelined = self.http.version == HttpVersion::Http11Pipelined;
-        (pipelined || depth(least) == 0).then_some(*number)
     }
 
     /// Opens a connection if more objects wait than connections are being opened and the limit allows one.
     fn open(&mut self) -> Option<LoaderAction> {
-        let opening = self.connections.values().filter(|connection| !connection.connected).count();
+        let opening = self.connections.len() - self.connected.len();
         // A limit of zero could never load anything.
         let limit = self.http.connections.max(1);
         // Pipelining shares one connection: what waits while it is being opened needs no second one.
@@ -157,7 +159,7 @@ impl Loader {
         }
         let connection = self.next_connection;
         self.next_connection += 1;
-        self.connections.insert(connection, Connection::default());
+        self.connections.insert(connection, Outstanding::new());
         Some(LoaderAction::Open { connection })
     }
 }

@@ -55,6 +55,9 @@ pub enum PageError {
     /// Too many objects to handle.
     #[error("{0} objects; at most {MAX_OBJECTS}")]
     TooMany(usize),
+    /// An object that no server has.
+    #[error("an object of {0}; at most {MAX_SIZE}")]
+    TooLarge(Bytes),
     /// The document is too small to name the others where the list says.
     #[error("the document of {size} cannot name {name} at {offset}: its tag needs {needed}")]
     Reference {
@@ -72,7 +75,7 @@ pub enum PageError {
 /// More objects than any page has; a bound against mistakes and malice.
 pub const MAX_OBJECTS: usize = 100_000;
 /// A terabyte: larger objects are mistakes.
-const MAX_SIZE: u64 = 1_000_000_000_000;
+const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +118,9 @@ impl Page {
     pub fn uniform(objects: usize, size: Bytes) -> Result<Self, PageError> {
         if objects > MAX_OBJECTS {
             return Err(PageError::TooMany(objects));
+        }
+        if size > MAX_SIZE {
+            return Err(PageError::TooLarge(size));
         }
         let room = size.get().saturating_sub(body::PRELUDE_BYTES.get());
         let spacing = room / (objects as u64).saturating_sub(1).max(1);
@@ -189,8 +195,8 @@ fn check(record: &Record) -> Result<(), String> {
     {
         return Err(format!("{:?} is no media type; accepted: e.g. image/png", record.media_type));
     }
-    if record.bytes > MAX_SIZE {
-        return Err(format!("{} bytes is more than {}", record.bytes, Bytes::new(MAX_SIZE)));
+    if record.bytes > MAX_SIZE.get() {
+        return Err(PageError::TooLarge(Bytes::new(record.bytes)).to_string());
     }
     Ok(())
 }
@@ -245,6 +251,17 @@ mod tests {
         assert!(problem("i,text/html,999,0\na,image/png,1,65\nb,image/png,1,70\n").contains("cannot name a"));
         assert!(Page::uniform(100, Bytes::new(1000)).is_err());
         assert_eq!(Page::uniform(0, Bytes::new(1000)), Err(PageError::Empty));
+    }
+
+    #[test]
+    fn no_page_is_larger_than_a_sum_of_bytes_can_say() {
+        let (largest, more) = (MAX_SIZE, MAX_SIZE + Bytes::new(1));
+        let page = Page::uniform(MAX_OBJECTS, largest).unwrap();
+        assert_eq!(page.total_bytes(), largest * MAX_OBJECTS as u64);
+        assert_eq!(Page::uniform(1, more), Err(PageError::TooLarge(more)));
+        let listed = problem(&format!("index.html,text/html,{},0\n", more.get()));
+        assert_eq!(listed, "line 2 of the page list: an object of 1000.000000001 GB; at most 1000 GB");
+        assert!(Page::uniform(MAX_OBJECTS + 1, Bytes::ZERO).is_err());
     }
 
     proptest! {

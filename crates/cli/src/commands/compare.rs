@@ -15,13 +15,22 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     let mut run = Session::open(&args.scenario)?;
     run.predict();
     run.simulate();
-    match emu::availability() {
-        Ok(()) => run.measure()?,
-        Err(error) => run.cannot_measure(&error.to_string()),
+    let measured = match emu::availability() {
+        Ok(()) => run.measure(),
+        Err(error) => {
+            run.progress.keep(&format!("not measured: {error}"));
+            run.leave_unmeasured(&error.to_string());
+            Ok(())
+        }
+    };
+    // What was predicted and simulated is not lost because measuring failed.
+    if let Err(error) = &measured {
+        run.leave_unmeasured(&error.to_string());
     }
     let default = || Path::new("out").join(&run.scenario.name);
     let dir = args.out.clone().unwrap_or_else(default);
-    run.finish(args.json, Some(&dir))
+    run.finish(args.json, Some(&dir))?;
+    measured.map(|()| ExitCode::SUCCESS)
 }
 
 /// Formulas alone.
@@ -113,9 +122,8 @@ impl Session {
         Ok(())
     }
 
-    /// Says once what measuring needs, and leaves its cells empty with that reason.
-    fn cannot_measure(&mut self, reason: &str) {
-        eprintln!("not measured: {reason}");
+    /// Leaves the measured cells empty, with the reason.
+    fn leave_unmeasured(&mut self, reason: &str) {
         let gap = |architecture: &Architecture| Gap {
             architecture: *architecture,
             source: Source::Measured,

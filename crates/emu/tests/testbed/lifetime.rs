@@ -1,7 +1,9 @@
 //! Commands, their status, and what is left when testbeds end, well or badly.
 
 use crate::{permitted, scenario, testbed};
-use farhop_emu::{EmuError, Host, Testbed, cleanup_stale, emulate};
+use farhop_emu::{EmuError, Host, Testbed, availability, cleanup_stale, emulate};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsString;
@@ -9,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::SystemTime;
 
 fn exit_code_of(script: &str) -> u8 {
@@ -139,6 +142,34 @@ fn the_next_start_cleans_up_after_a_killed_one() {
             assert!(testbed.clock().now().as_secs_f64() < 10.0, "something of the killed testbed is still there");
             std::thread::yield_now();
         }
+    }
+}
+
+/// What `availability` says where `folder` is read-only.
+fn availability_without(folder: &'static str) -> String {
+    let asked = thread::spawn(move || {
+        let (none, own) = (None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE);
+        unshare(CloneFlags::CLONE_NEWNS).expect("permitted");
+        mount(none, "/", none, own, none).expect("mounts of its own");
+        mount(Some(folder), folder, none, MsFlags::MS_BIND, none).expect("a bind mount");
+        let read_only = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+        mount(none, folder, none, read_only, none).expect("a read-only mount");
+        availability().expect_err(folder).to_string()
+    });
+    asked.join().expect("no panic")
+}
+
+#[test]
+fn a_machine_that_may_not_write_settings_or_state_cannot_emulate() {
+    if permitted() {
+        let settings = availability_without("/proc/sys");
+        assert!(settings.starts_with("emulating needs network settings that can be written: "), "{settings}");
+        assert!(settings.ends_with("; give the container a writable /proc/sys"), "{settings}");
+        let state = availability_without("/run");
+        assert!(
+            state.starts_with("emulating needs a folder for what must be removed if it is killed: /run/"),
+            "{state}"
+        );
     }
 }
 

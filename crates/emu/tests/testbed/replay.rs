@@ -34,6 +34,23 @@ fn recorded_traffic_replays_to_the_same_deliveries_and_drops() {
 }
 
 #[test]
+fn links_at_the_edges_of_what_can_be_set_replay_too() {
+    for assignments in [
+        &["link.down.queue=0 B", "link.up.queue=0 B"][..],
+        &["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 ms", "link.down.loss=3 %"],
+        &["link.down.rate=18446744073709551615 bit/s", "link.up.rate=999983 bit/s", "link.up.queue=1 kB"],
+        &["lan.rate=5 Mbit/s", "lan.queue=3 kB", "wan.delay=3 ms", "wan.loss=2 %", "run.seed=9223372036854775807"],
+    ] {
+        let Some(testbed) = testbed(assignments) else { return };
+        let received = transfer(&testbed, (Host::Server, Host::Client), vec![1; 20_000], |_| ()).received;
+        assert_eq!(received.len(), 20_000, "{assignments:?}");
+        let link = testbed.stop().expect("a record").link.expect("a packet log");
+        assert!(link.outputs.len() >= 14, "{assignments:?}: {} outputs", link.outputs.len());
+        assert_eq!(replay::verify(&link), Ok(link.outputs.len()), "{assignments:?}");
+    }
+}
+
+#[test]
 fn an_altered_record_does_not_replay() {
     let Some(testbed) = testbed(&[]) else { return };
     let received = transfer(&testbed, (Host::Client, Host::Server), vec![1; 10_000], |_| ()).received;

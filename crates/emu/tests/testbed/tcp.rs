@@ -1,33 +1,41 @@
 //! The scenario's TCP is the one that connections inside get.
 
-use crate::{permitted, scenario, testbed, transfer};
+use crate::{at, permitted, scenario, testbed, transfer};
 use farhop_emu::{ConnectionState, EmuError, Host, Testbed};
 use farhop_units::Bytes;
-use nix::fcntl::{Flock, FlockArg};
 use nix::sys::socket::{getsockopt, sockopt};
-use std::fs::File;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
-const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+fn congestion_of(stream: &TcpStream) -> String {
+    let name = getsockopt(stream, sockopt::TcpCongestion).expect("a name");
+    name.to_string_lossy().trim_end_matches('\0').to_owned()
+}
 
-/// The machine's list, read when no testbed is just being started.
-fn allowed_outside() -> Option<String> {
-    let list = Flock::lock(File::open(ALLOWED).ok()?, FlockArg::LockShared).ok()?;
-    std::io::read_to_string(&*list).ok()
+/// What `look` sees of a connection from one host to another at the end that accepted it.
+fn accepted<T>(testbed: &Testbed, (from, to): (Host, Host), look: impl Fn(&TcpStream) -> T) -> T {
+    let address = SocketAddr::from((testbed.address(to), 0));
+    let listener = at(testbed, to, move || TcpListener::bind(address).expect("a free port"));
+    let address = listener.local_addr().expect("bound");
+    let opened = testbed.host(from).spawn("opener", move || TcpStream::connect(address).expect("it listens"));
+    let seen = look(&listener.accept().expect("a connection").0);
+    opened.join().expect("no panic inside");
+    seen
 }
 
 #[test]
 fn connections_have_the_scenarios_congestion_control() {
-    let before = allowed_outside();
     for congestion in ["cubic", "reno", "bbr"] {
         let Some(testbed) = testbed(&[&format!("tcp.congestion={congestion}")]) else { return };
-        let name = |stream: &TcpStream| getsockopt(stream, sockopt::TcpCongestion).expect("a name");
-        let found = transfer(&testbed, (Host::Server, Host::Client), Vec::new(), name).before;
-        assert_eq!(found.to_string_lossy().trim_end_matches('\0'), congestion);
-        let told = ("net.ipv4.tcp_congestion_control".to_owned(), congestion.to_owned());
-        assert!(testbed.tcp_settings().expect("settings").contains(&told));
+        for ends in [(Host::Server, Host::Client), (Host::Client, Host::Server), (Host::Terminal, Host::Gateway)] {
+            assert_eq!(transfer(&testbed, ends, Vec::new(), congestion_of).before, congestion, "opened {ends:?}");
+            assert_eq!(accepted(&testbed, ends, congestion_of), congestion, "accepted {ends:?}");
+        }
+        let told = testbed.tcp_settings().expect("settings");
+        let by_host = told.contains(&("net.ipv4.tcp_congestion_control".to_owned(), congestion.to_owned()));
+        let by_route =
+            told.iter().any(|(name, value)| name == "route" && value.contains(&format!("congctl {congestion}")));
+        assert!(by_host != by_route, "one of them chooses: {told:?}");
     }
-    assert_eq!(allowed_outside(), before, "the machine's own list changed");
 }
 
 #[test]
@@ -56,8 +64,23 @@ fn a_tcp_that_linux_does_not_speak_is_refused_by_name() {
     if !permitted() {
         return;
     }
-    let refused = Testbed::start(&scenario(&["tcp.first_ack=delayed"])).expect_err("Linux cannot");
-    assert!(matches!(refused, EmuError::Tcp { setting: "tcp.first_ack", .. }), "{refused}");
+    for (wrong, told) in [
+        (
+            "tcp.first_ack=delayed",
+            "tcp.first_ack = \"delayed\": Linux acknowledges a connection's first segments at once; \
+                                   \"immediate\" is accepted",
+        ),
+        ("tcp.mss=1449", "tcp.mss = 1449: emulated packets have at most 1500 B; at most 1448 is accepted"),
+        (
+            "tcp.max_window=17 MiB",
+            "tcp.max_window = \"17.825792 MB\": its receive buffers hold at most 32 MiB; at most \
+                                   \"16 MiB\", or \"unlimited\", is accepted",
+        ),
+    ] {
+        let refused = Testbed::start(&scenario(&[wrong])).expect_err("Linux cannot");
+        assert!(matches!(refused, EmuError::Tcp { .. }), "{refused}");
+        assert_eq!(refused.to_string(), format!("this kernel's TCP cannot have {told}"));
+    }
 }
 
 #[test]

@@ -103,6 +103,56 @@ fn a_link_that_loses_everything_ends_in_a_gap() {
     assert_eq!(reasons[0], "the page was not complete after 3600 s of virtual time");
 }
 
+/// Why `direct` has no row; there must be none.
+fn reason(assignments: &[&str]) -> String {
+    let only = [assignments, &["run.architectures=direct", "run.runs=1"]].concat();
+    let simulation = simulate(&scenario("demo", &only), 1);
+    assert_eq!((simulation.rows.len(), simulation.gaps.len()), (0, 1), "{assignments:?}");
+    simulation.gaps[0].reason.clone()
+}
+
+const NOTHING: [&str; 4] =
+    ["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 ms", "link.up.delay=0 ms"];
+
+#[test]
+fn loads_without_end_are_refused_at_once() {
+    let too_long = "the page was not complete after 3600 s of virtual time";
+    assert_eq!(reason(&["page.objects=100000", "page.size=1000 GB"]), too_long);
+    assert_eq!(reason(&["link.up.delay=24 h"]), too_long);
+    assert_eq!(reason(&["link.down.rate=1 bit/s", "page.objects=1", "page.size=0 B"]), too_long);
+    // Here virtual time stands still.
+    let terabyte = [&NOTHING[..], &["page.objects=1", "page.size=1000 GB"]].concat();
+    assert_eq!(reason(&terabyte), "the page takes more than 50000000 packets; a smaller page can be simulated");
+}
+
+#[test]
+fn no_time_is_a_gap_and_no_infinite_goodput() {
+    assert_eq!(reason(&NOTHING), "a path without delay and with unlimited rates takes no time");
+}
+
+#[test]
+fn extremes_have_finite_results() {
+    for assignments in [
+        &["link.down.queue=0 B", "link.up.queue=0 B"][..],
+        &["link.down.rate=18446744073709551615 bit/s", "link.down.delay=0 ms", "link.up.delay=0 ms"],
+        &["tcp.mss=88", "tcp.max_window=88 B"],
+        &["tcp.mss=8948", "link.down.queue=100 B"],
+        &["tcp.initial_window=1000", "http.version=1.0", "http.connections=256"],
+        &["page.objects=1", "page.size=0 B"],
+        &["http.request_bytes=65535", "http.response_header_bytes=65535"],
+        &["wan.delay=1 h", "page.objects=1", "page.size=0 B"],
+    ] {
+        let simulation = simulate(&scenario("demo", assignments), 1);
+        if let Some(row) = simulation.rows.first() {
+            let numbers = [row.page_load_s, row.page_load_min_s, row.page_load_max_s, row.goodput_bit_s, row.limit_s];
+            assert!(numbers.iter().all(|number| number.is_finite() && *number >= 0.0), "{assignments:?}: {row:?}");
+            assert!(row.page_load_s >= row.limit_s, "{assignments:?}: {row:?}");
+        } else {
+            assert!(assignments.contains(&"wan.delay=1 h"), "{assignments:?}: {:?}", simulation.gaps);
+        }
+    }
+}
+
 fn check(scenario: &Scenario, simulation: &Simulation) -> Result<(), TestCaseError> {
     let row = &simulation.rows[0];
     prop_assert!(row.page_load_s >= row.limit_s, "{} s is faster than light: {} s", row.page_load_s, row.limit_s);
