@@ -136,6 +136,6 @@ pub(crate) fn mount_hosts(hosts: &Path) -> Result<(), EmuError> {
     nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).map_err(EmuError::system("create a mount namespace"))?;
     // Unmounting outside must reach here, or this copy would keep other instances' namespaces alive.
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
-        .map_err(EmuError::system("detach the mount namespace"))?;
+        .map_err(EmuError::system("detach the mount namespace (in a changed root, / must be a mount point)"))?;
     mount(Some(hosts), HOSTS, none, MsFlags::MS_BIND, none).map_err(EmuError::system(format!("mount {HOSTS}")))
 }

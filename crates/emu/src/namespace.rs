@@ -17,11 +17,19 @@ use std::thread::{self, JoinHandle};
 pub struct Namespace {
     name: String,
     net: Arc<OwnedFd>,
-    mounts: Arc<OwnedFd>,
+    mounts: Arc<Mounts>,
+}
+
+/// The mounts of all hosts: the system's own but for the hosts file.
+#[derive(Debug)]
+pub(crate) struct Mounts {
+    pub(crate) namespace: OwnedFd,
+    /// The root directory, which entering would reset to the system's where this process runs in a changed root.
+    pub(crate) root: OwnedFd,
 }
 
 impl Namespace {
-    pub(crate) fn new(name: String, net: OwnedFd, mounts: Arc<OwnedFd>) -> Self {
+    pub(crate) fn new(name: String, net: OwnedFd, mounts: Arc<Mounts>) -> Self {
         Self { name, net: Arc::new(net), mounts }
     }
 
@@ -74,7 +82,7 @@ impl Namespace {
         let parent = std::process::id();
         let mut command = Command::new(program);
         // SAFETY: between fork and exec in a process that may have had other threads only async-signal-safe calls are
-        // allowed. The closure makes plain system calls (prctl, getppid, unshare, setns, getcwd into the stack, chdir) and
+        // allowed. The closure makes plain system calls (prctl, getppid, unshare, setns, getcwd into the stack, fchdir, chroot, chdir) and
         // allocates nothing: the namespaces' descriptors and the parent's id were moved in before.
         unsafe {
             command.pre_exec(move || {
@@ -92,7 +100,9 @@ impl Namespace {
         let directory = working_directory(&mut buffer);
         unshare(CloneFlags::CLONE_FS)?;
         setns(&*self.net, CloneFlags::CLONE_NEWNET)?;
-        setns(&*self.mounts, CloneFlags::CLONE_NEWNS)?;
+        setns(&self.mounts.namespace, CloneFlags::CLONE_NEWNS)?;
+        nix::unistd::fchdir(&self.mounts.root)?;
+        nix::unistd::chroot(".")?;
         if let Some(directory) = directory {
             // A directory that is gone leaves the command in the root directory.
             let _ = nix::unistd::chdir(directory);

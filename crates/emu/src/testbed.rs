@@ -6,7 +6,7 @@ use crate::host::{Host, Net};
 use crate::instance::{self, Instance};
 use crate::kernel_tcp::CongestionChoice;
 use crate::lateness::Lateness;
-use crate::namespace::Namespace;
+use crate::namespace::{Mounts, Namespace};
 use crate::network::{self, Wire};
 use crate::record::EmulationRecord;
 use crate::shutdown::{self, Registered};
@@ -186,7 +186,8 @@ fn create_hosts(instance: Arc<Instance>) -> Result<[Namespace; 4], EmuError> {
             networks.push((instance.namespace(host), own("net")?));
         }
         instance::mount_hosts(&instance.hosts_path())?;
-        let mounts = Arc::new(own("mnt")?);
+        let root = File::open("/").map_err(EmuError::system("open /"))?.into();
+        let mounts = Arc::new(Mounts { namespace: own("mnt")?, root });
         let hosts: Vec<_> =
             networks.into_iter().map(|(name, net)| Namespace::new(name, net, Arc::clone(&mounts))).collect();
         Ok(hosts.try_into().expect("one namespace per host"))

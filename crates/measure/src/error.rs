@@ -30,6 +30,14 @@ pub enum MeasureError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The page does not fit into memory as often as measuring needs it there.
+    #[error("a page of {size} is too large to measure; at most {most}")]
+    TooLarge {
+        /// All bodies.
+        size: Bytes,
+        /// What is accepted.
+        most: Bytes,
+    },
     /// An object's name is no path on one server, or two objects share one.
     #[error("object \"{name}\" {problem}; expected a name of its own that is a relative path")]
     Name {

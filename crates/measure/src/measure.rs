@@ -45,8 +45,12 @@ pub struct Measurement {
 /// # Errors
 /// The testbed cannot be had, a part of it fails, or a load does not bring exactly the origin's bytes.
 pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Measurement, MeasureError> {
+    let work = match Work::new(scenario) {
+        Err(error @ MeasureError::TooLarge { .. }) => return Ok(Measurement::impossible(scenario, &error)),
+        work => work?,
+    };
     let mut measuring = Measuring {
-        work: Work::new(scenario)?,
+        work,
         progress,
         rows: Vec::new(),
         gaps: Vec::new(),
@@ -58,6 +62,17 @@ pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Me
         measuring.architecture(architecture)?;
     }
     Ok(measuring.finish())
+}
+
+impl Measurement {
+    /// Nothing but gaps, all for the same reason.
+    fn impossible(scenario: &Scenario, reason: &MeasureError) -> Self {
+        let gap =
+            |&architecture: &Architecture| Gap { architecture, source: Source::Measured, reason: reason.to_string() };
+        let gaps = scenario.run.architectures.iter().map(gap).collect();
+        let quality = Lateness::default().quality();
+        Self { rows: Vec::new(), gaps, loads: Vec::new(), quality, tcp: Vec::new() }
+    }
 }
 
 /// A measurement under way.
@@ -272,6 +287,15 @@ mod tests {
         let text = invalid(&[run(punctual), run(Duration::from_micros(800)), run(Duration::from_micros(700))]);
         let text = text.expect("two runs are late");
         assert!(text.starts_with("2 of 3 runs invalid") && text.contains(" 0.80 ms late, 0.5 ms"), "{text}");
+    }
+
+    #[test]
+    fn a_page_larger_than_memory_is_a_gap() {
+        let page = ["page.objects=100", "page.size=1GB"].map(str::to_owned);
+        let scenario = farhop_scenario::open("demo", &page).expect("the page can be simulated");
+        let measurement = measure(&scenario, &mut |_| {}).expect("no failure");
+        assert_eq!((measurement.rows.len(), measurement.gaps.len()), (0, 3));
+        assert!(measurement.gaps[0].reason.contains("100 GB is too large"), "{}", measurement.gaps[0].reason);
     }
 
     #[test]

@@ -28,6 +28,9 @@ const STATUS_LINE_AND_END: usize = 17 + 2;
 
 const CACHE_POLICY: &str = "no-store";
 
+/// The origin holds a page once, the client what it receives of it; together they fit into the memory of a small machine.
+const MAX_PAGE: Size = Size::new(1_000_000_000);
+
 /// The page as the origin serves it.
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -48,8 +51,12 @@ impl Site {
     /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`.
     ///
     /// # Errors
-    /// An object whose name cannot be a path on the server.
+    /// A page too large to hold, or an object whose name cannot be a path on the server.
     pub fn new(page: &Page, http: &HttpConfig, server: &Url, seed: u64) -> Result<Self, MeasureError> {
+        let size = page.total_bytes();
+        if size > MAX_PAGE {
+            return Err(MeasureError::TooLarge { size, most: MAX_PAGE });
+        }
         let catalogue = Catalogue::new(page, server)?;
         let objects = page.objects.iter().enumerate().map(|(index, object)| {
             let refuse =

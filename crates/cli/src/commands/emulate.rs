@@ -3,7 +3,7 @@
 use crate::args::Emulate;
 use crate::error::CliError;
 use farhop_emu::{Recording, Summary, Testbed, run_at_client};
-use farhop_measure::Origin;
+use farhop_measure::{MeasureError, Origin};
 use farhop_scenario::open;
 use std::process::ExitCode;
 
@@ -11,9 +11,15 @@ use std::process::ExitCode;
 pub(crate) fn emulate(args: &Emulate) -> Result<ExitCode, CliError> {
     let scenario = open(&args.scenario.scenario, &args.scenario.assignments())?;
     let testbed = Testbed::start_with(&scenario, Recording::Totals)?;
-    let origin = Origin::start(&testbed, &scenario)?;
+    let origin = match Origin::start(&testbed, &scenario) {
+        Err(error @ MeasureError::TooLarge { .. }) => {
+            eprintln!("nothing is served at http://server/: {error}");
+            None
+        }
+        origin => Some(origin?),
+    };
     let exit_code = run_at_client(&testbed, &args.command)?;
-    origin.end()?;
+    origin.map_or(Ok(()), Origin::end)?;
     eprintln!("{}", Summary::from(&testbed.stop()?));
     Ok(ExitCode::from(exit_code))
 }
