@@ -5,7 +5,7 @@
 //! variable-length integers (RFC 9000 §16), texts and byte strings carry their length. The decoder is strict: an unknown kind, a
 //! byte too many or a head that is not HTTP ends the connection, for the peer is our own program.
 
-use crate::head::{RequestHead, ResponseHead};
+use crate::head::{self, RequestHead, ResponseHead};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -133,9 +133,6 @@ pub enum ResetReason {
     /// The server broke off.
     #[error("the server ended the connection early")]
     Broken,
-    /// More than the gateway does at once.
-    #[error("the gateway has too much to do")]
-    Overloaded,
 }
 
 /// Bytes that are not a frame.
@@ -164,7 +161,7 @@ pub enum WireError {
 /// Bytes of a head as it comes from a client or server. Servers take 32 kB (nginx) to 800 kB (Apache) by default, browsers 256 kB; heads
 /// seen in practice have a few kB.
 pub const MAX_HEAD_BYTES: usize = 64 << 10;
-/// Heads are the longest frames; a URL may grow threefold when its bytes are written as percent-encoded ones.
+/// Heads are the longest frames; an announced URL may have grown threefold, as its bytes are written as percent-encoded ones.
 pub const MAX_FRAME_BYTES: usize = 4 * MAX_HEAD_BYTES;
 /// Bytes of one data frame: long enough that headers do not count (0.1 %), short enough that a grant or an announcement need not wait.
 pub const MAX_DATA_BYTES: usize = 16 << 10;
@@ -277,13 +274,12 @@ impl Frame {
 }
 
 impl ResetReason {
-    const ALL: [Self; 5] = [Self::Cancelled, Self::Unreachable, Self::Forbidden, Self::Broken, Self::Overloaded];
+    const ALL: [Self; 4] = [Self::Cancelled, Self::Unreachable, Self::Forbidden, Self::Broken];
 
     /// What a client is told when nothing of the response had come yet (RFC 9110 §15).
     pub fn status(self) -> StatusCode {
         match self {
             Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Cancelled | Self::Unreachable | Self::Broken => StatusCode::BAD_GATEWAY,
         }
     }
@@ -385,7 +381,7 @@ fn url(input: &mut Bytes) -> Result<Url, WireError> {
 fn put_request(out: &mut BytesMut, head: &RequestHead) {
     put_varint(out, head.has_body.into());
     put_bytes(out, head.method.as_str().as_bytes());
-    put_bytes(out, head.url.as_str().as_bytes());
+    put_bytes(out, format!("http://{}{}", head.authority(), head.target).as_bytes());
     put_headers(out, &head.headers);
 }
 
@@ -397,7 +393,8 @@ fn request(input: &mut Bytes) -> Result<RequestHead, WireError> {
     };
     let method = Method::from_bytes(&byte_string(input, "method")?);
     let method = method.map_err(|_| WireError::Malformed { field: "method" })?;
-    Ok(RequestHead { method, url: url(input)?, headers: headers(input)?, has_body })
+    let (url, target) = head::absolute(&text(input, "target")?).ok_or(WireError::Malformed { field: "target" })?;
+    Ok(RequestHead { method, url, target, headers: headers(input)?, has_body })
 }
 
 fn response(input: &mut Bytes) -> Result<ResponseHead, WireError> {
@@ -458,9 +455,9 @@ mod tests {
         let bytes = prop::collection::vec(any::<u8>(), 0..100).prop_map(Bytes::from);
         let request = (flow.clone(), "[A-Z]{1,10}", some_url(), header_map(), any::<bool>());
         prop_oneof![
-            request.prop_map(|(flow, method, url, headers, has_body)| Frame::Request {
-                flow,
-                head: RequestHead { method: method.parse().unwrap(), url, headers, has_body },
+            request.prop_map(|(flow, method, url, headers, has_body)| {
+                let head = RequestHead::get(url, headers).unwrap();
+                Frame::Request { flow, head: RequestHead { method: method.parse().unwrap(), has_body, ..head } }
             }),
             (flow.clone(), "[a-z.:0-9]{0,20}").prop_map(|(flow, authority)| Frame::Connect { flow, authority }),
             (flow.clone(), 100_u16..1000, header_map()).prop_map(|(flow, status, headers)| Frame::Response {

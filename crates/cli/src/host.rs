@@ -2,7 +2,7 @@
 
 use farhop_results::Manifest;
 use farhop_scenario::Scenario;
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::utsname::uname;
 
 /// The manifest of a run of `scenario`, without what only an engine knows.
@@ -36,4 +36,14 @@ pub(crate) fn cpu_s() -> f64 {
 pub(crate) fn peak_rss_bytes() -> u64 {
     // Linux gives KiB (getrusage(2)).
     getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss().unsigned_abs() * 1024)
+}
+
+/// Lets this process open as many files as it may. A box holds two for each client; the usual soft limit of 1024 is meant for
+/// programs that use select(2).
+pub(crate) fn allow_open_files() {
+    let raised =
+        getrlimit(Resource::RLIMIT_NOFILE).and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    if let Err(error) = raised {
+        tracing::warn!("the limit of open files stays as it is: {error}");
+    }
 }

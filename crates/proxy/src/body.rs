@@ -6,6 +6,8 @@ use farhop_accel::wire::{Frame, ResetReason};
 use farhop_units::Bytes as Size;
 use hyper::body::Body;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 /// A message's body: nothing, a text of our own, or what a flow brings.
@@ -16,6 +18,16 @@ pub(crate) enum MessageBody {
     Text(Bytes),
     /// What a flow brings.
     Flow(FlowBody),
+}
+
+impl MessageBody {
+    /// How many bytes have been passed on, now and later.
+    pub(crate) fn passed(&self) -> Arc<AtomicU64> {
+        match self {
+            Self::Flow(body) => Arc::clone(&body.passed),
+            Self::Empty | Self::Text(_) => Arc::default(),
+        }
+    }
 }
 
 impl Body for MessageBody {
@@ -55,7 +67,7 @@ impl Body for MessageBody {
 /// The bytes of a flow, granted anew as they are taken.
 pub(crate) struct FlowBody {
     incoming: Incoming,
-    received: u64,
+    passed: Arc<AtomicU64>,
     /// Dropped with the body, when the exchange is over.
     _guard: Option<Box<dyn Send + Sync>>,
 }
@@ -63,7 +75,7 @@ pub(crate) struct FlowBody {
 impl FlowBody {
     /// The body that `incoming` brings.
     pub(crate) fn new(incoming: Incoming, guard: Option<Box<dyn Send + Sync>>) -> Self {
-        Self { incoming, received: 0, _guard: guard }
+        Self { incoming, passed: Arc::default(), _guard: guard }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, FlowError>>> {
@@ -76,14 +88,13 @@ impl FlowBody {
             match frame {
                 Frame::Data { bytes, .. } if !bytes.is_empty() => {
                     let count = bytes.len() as u64;
-                    self.received += count;
+                    self.passed.fetch_add(count, Ordering::Relaxed);
                     self.incoming.consumed(Size::new(count));
                     return Poll::Ready(Some(Ok(bytes)));
                 }
-                Frame::End { length, .. } if length == self.received => return Poll::Ready(None),
+                Frame::End { length, .. } if length == self.passed.load(Ordering::Relaxed) => return Poll::Ready(None),
                 Frame::End { .. } => return Poll::Ready(Some(Err(FlowError::Reset(ResetReason::Broken)))),
                 Frame::Reset { reason, .. } => return Poll::Ready(Some(Err(FlowError::Reset(reason)))),
-                // Announcements were seen when they came.
                 _ => {}
             }
         }

@@ -282,4 +282,42 @@ mod tests {
             "box.toml:1: gateway = \"host\": no host and port in \"host\"\n  accepted: host:port, e.g. \"gateway.example:4433\""
         );
     }
+
+    const MANUAL: &str = include_str!("../../../docs/accelerator.md");
+
+    /// The manual's configuration files, in its order: the gateway's, the terminal's.
+    fn examples() -> Vec<&'static str> {
+        MANUAL.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+    }
+
+    /// The keys that the manual's table for a box explains.
+    fn explained(which: &str) -> std::collections::BTreeSet<&'static str> {
+        let head = format!("| {which} | default | meaning |");
+        let rows = MANUAL.lines().skip_while(|line| *line != head).skip(2).take_while(|line| line.starts_with('|'));
+        let names = rows.filter_map(|row| row.split('|').nth(1));
+        names.flat_map(|cell| cell.split(',')).map(|name| name.trim().trim_matches('`')).collect()
+    }
+
+    #[test]
+    fn the_manuals_examples_are_accepted() {
+        let [gateway, terminal] = examples()[..] else { panic!("two examples") };
+        assert_eq!(loaded(GatewayConfig::load, gateway).unwrap().rate, Rate::mbps(20));
+        assert_eq!(loaded(TerminalConfig::load, terminal).unwrap().rate, Rate::mbps(2));
+    }
+
+    #[test]
+    fn the_manual_explains_every_key_and_no_other() {
+        let known = |load: &dyn Fn(&str) -> Option<String>, example: &str| {
+            let error = load(&format!("{example}no_such_key = 1\n")).expect("there is no such key");
+            error.split("accepted: ").nth(1).expect("the known keys").to_owned()
+        };
+        let keys = |accepted: &str| {
+            let words = accepted.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+            words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+        };
+        let gateway = known(&|text| loaded(GatewayConfig::load, text).err(), examples()[0]);
+        let terminal = known(&|text| loaded(TerminalConfig::load, text).err(), examples()[1]);
+        assert_eq!(explained("gateway"), keys(&gateway).iter().map(String::as_str).collect());
+        assert_eq!(explained("terminal"), keys(&terminal).iter().map(String::as_str).collect());
+    }
 }

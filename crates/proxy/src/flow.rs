@@ -5,6 +5,7 @@
 use crate::segments::{Link, Reader, Writer};
 use bytes::Bytes;
 use farhop_accel::credit::{self, CreditError, INITIAL, ReceiveCredit, SendCredit};
+use farhop_accel::order::Order;
 use farhop_accel::planning::priority::{Content, priority};
 use farhop_accel::wire::{FlowId, Frame, MAX_DATA_BYTES, ResetReason, WireError};
 use farhop_units::Bytes as Size;
@@ -32,8 +33,10 @@ pub(crate) enum FlowError {
     Credit(#[from] CreditError),
     #[error("a segment broke off: {0}")]
     Segment(#[from] ReadExactError),
-    #[error("frame of flow {0:?} in another flow's stream, or not the first where it should be")]
+    #[error("frame of flow {0:?} in another flow's stream, or not in its turn")]
     OutOfPlace(FlowId),
+    #[error("the flow's last frame was cut off")]
+    Cut,
     #[error("the peer will take no more")]
     NoMoreCredit,
     #[error("{0}")]
@@ -94,38 +97,38 @@ impl Flow {
         observe: impl FnMut(&Frame) + Send + 'static,
     ) -> Result<Self, FlowError> {
         let (writer, reader) = link.open(first.flow()).await?;
-        let flow = Self::start(link, writer, reader, link.windows().open(), observe);
+        let flow = Self::start(link, writer, reader, Order::Asked, observe);
         flow.outgoing.frame(first).await?;
         flow.incoming.consumed(Size::ZERO);
         Ok(flow)
     }
 
     /// Takes a flow that the peer has opened, with its first frame.
-    pub(crate) async fn accept<F: FnMut(&Frame) + Send + 'static>(
+    pub(crate) async fn accept(
         link: &Arc<Link>,
         streams: (SendStream, RecvStream),
-        observe: impl FnOnce(FlowId) -> F,
-    ) -> Result<(Frame, Self), FlowError> {
+    ) -> Result<(Frame, Accepted), FlowError> {
         let accepted = link.accept(streams).await.inspect_err(|error| close_if_violated(link, error))?;
         let (first, writer, reader) = accepted;
-        let observe = observe(first.flow());
-        Ok((first, Self::start(link, writer, reader, link.windows().open(), observe)))
+        Ok((first, Accepted { link: Arc::clone(link), writer, reader }))
     }
 
     fn start(
         link: &Arc<Link>,
         writer: Writer,
         reader: Reader,
-        window: Window,
+        order: Order,
         observe: impl FnMut(&Frame) + Send + 'static,
     ) -> Self {
+        let window = link.windows().open();
         let (frames_in, frames) = mpsc::unbounded_channel();
         let (grants_in, grants) = watch::channel(0);
         let (limits, limits_out) = mpsc::unbounded_channel();
         let credit = Arc::new(Mutex::new(ReceiveCredit::new(INITIAL, window.size)));
         let incoming = Incoming { frames, credit: Arc::clone(&credit), limits, _window: window };
         let outgoing = Outgoing::new(writer.clone(), grants);
-        let pump = Pump { reader, writer, credit, frames: frames_in, grants: grants_in, limits: limits_out, observe };
+        let pump =
+            Pump { reader, writer, order, credit, frames: frames_in, grants: grants_in, limits: limits_out, observe };
         let link = Arc::clone(link);
         tokio::spawn(async move {
             if let Err(error) = pump.run().await {
@@ -133,6 +136,20 @@ impl Flow {
             }
         });
         Self { outgoing, incoming }
+    }
+}
+
+/// A flow of which nothing but the first frame has been taken.
+pub(crate) struct Accepted {
+    link: Arc<Link>,
+    writer: Writer,
+    reader: Reader,
+}
+
+impl Accepted {
+    /// Takes the rest as it comes. `observe` sees every frame, at once.
+    pub(crate) fn start(self, observe: impl FnMut(&Frame) + Send + 'static) -> Flow {
+        Flow::start(&self.link, self.writer, self.reader, Order::Bytes, observe)
     }
 }
 
@@ -147,6 +164,7 @@ fn close_if_violated(link: &Link, error: &FlowError) {
 struct Pump<F> {
     reader: Reader,
     writer: Writer,
+    order: Order,
     credit: Arc<Mutex<ReceiveCredit>>,
     frames: mpsc::UnboundedSender<Frame>,
     grants: watch::Sender<u64>,
@@ -173,7 +191,7 @@ impl<F: FnMut(&Frame)> Pump<F> {
     }
 
     fn take(&mut self, frame: Frame) -> Result<(), FlowError> {
-        if frame.flow() != self.writer.flow() {
+        if frame.flow() != self.writer.flow() || !self.order.handle_frame(&frame) {
             return Err(FlowError::OutOfPlace(frame.flow()));
         }
         match &frame {
@@ -185,6 +203,10 @@ impl<F: FnMut(&Frame)> Pump<F> {
             _ => {}
         }
         (self.observe)(&frame);
+        if matches!(frame, Frame::Announce { .. }) {
+            // Nobody carries it on.
+            return Ok(());
+        }
         // A receiver that has gone is noticed by `run`.
         let _ = self.frames.send(frame);
         Ok(())
@@ -272,6 +294,14 @@ impl Outgoing {
         self.writer.flow()
     }
 
+    /// Ready when the peer takes nothing more: it gave the flow up, or is gone. Nothing is lost if this is dropped before.
+    pub(crate) async fn abandoned(&mut self) {
+        // The pump, which holds the other end, ends with the peer's frames. Grants in between are seen later, too.
+        while self.grants.changed().await.is_ok() {
+            self.credit.grant(*self.grants.borrow_and_update());
+        }
+    }
+
     /// What the receiver takes at once.
     pub(crate) fn available(&mut self) -> Size {
         self.credit.grant(*self.grants.borrow_and_update());
@@ -305,7 +335,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::keys::{SERVER_NAME, generate};
     use crate::quic;
@@ -317,7 +347,7 @@ mod tests {
     const FLOW: FlowId = FlowId(0);
 
     /// Both ends of a connection, and what keeps it alive.
-    async fn connected() -> (Connection, Connection, [Endpoint; 2]) {
+    pub(crate) async fn connected() -> (Connection, Connection, [Endpoint; 2]) {
         let directory = tempfile::tempdir().unwrap();
         let files = generate(directory.path()).unwrap();
         let (gateway_key, terminal_key) = (&files.gateway_key, &files.terminal_key);
@@ -334,7 +364,7 @@ mod tests {
         (ours, theirs.unwrap(), [server, client])
     }
 
-    fn link(connection: &Connection) -> Arc<Link> {
+    pub(crate) fn link(connection: &Connection) -> Arc<Link> {
         Link::start(connection.clone(), Windows::new(Size::kib(64 << 10), Size::kib(16 << 10)))
     }
 
@@ -344,7 +374,7 @@ mod tests {
         let (mut send, _receive) = theirs.open_bi().await.unwrap();
         send.write_all(bytes).await.unwrap();
         let streams = ours.accept_bi().await.unwrap();
-        let flow = Flow::accept(&link(&ours), streams, |_| |_: &Frame| {}).await;
+        let flow = Flow::accept(&link(&ours), streams).await.map(|(_, flow)| flow.start(|_| {}));
         let ConnectionError::ApplicationClosed(close) = theirs.closed().await else { return String::new() };
         drop(flow);
         String::from_utf8_lossy(&close.reason).into_owned()
@@ -364,6 +394,8 @@ mod tests {
         assert_eq!(answer_to(b"GET / HTTP/1.1\r\n\r\n").await, "unknown frame kind 71; known are 0 to 8");
         let misplaced = answer_to(&bytes_of(&[connect.clone(), data(5, Bytes::from_static(b"x"))])).await;
         assert_eq!(misplaced, "flow goes on at offset 5; expected 0");
+        let twice = answer_to(&bytes_of(&[connect.clone(), connect.clone()])).await;
+        assert!(twice.contains("not in its turn"), "{twice}");
         assert!(answer_to(&bytes_of(&[connect.clone(), other])).await.contains("another flow's stream"));
         let frames: Vec<Frame> = std::iter::once(connect).chain(too_much).collect();
         assert_eq!(answer_to(&bytes_of(&frames)).await, "flow reached offset 1179648; at most 1048576 was granted");
@@ -385,8 +417,9 @@ mod tests {
         let connect = Frame::Connect { flow: FLOW, authority: "a:1".to_owned() };
         send.write_all(&bytes_of(&[connect.clone(), data(0, b"a"), more])).await.unwrap();
         let streams = ours.accept_bi().await.unwrap();
-        let (first, mut flow) = Flow::accept(&link, streams, |_| |_: &Frame| {}).await.unwrap();
+        let (first, flow) = Flow::accept(&link, streams).await.unwrap();
         assert_eq!(first, connect);
+        let mut flow = flow.start(|_| {});
         for expected in [data(0, b"a"), data(1, b"b"), end] {
             assert_eq!(flow.incoming.next().await, Some(expected));
         }
@@ -398,7 +431,8 @@ mod tests {
         let connect = Frame::Connect { flow: FLOW, authority: "a:1".to_owned() };
         let mut opened = Flow::open(&link(&theirs), &connect, |_| {}).await.unwrap();
         let streams = ours.accept_bi().await.unwrap();
-        let (_, mut accepted) = Flow::accept(&link(&ours), streams, |_| |_: &Frame| {}).await.unwrap();
+        let (_, accepted) = Flow::accept(&link(&ours), streams).await.unwrap();
+        let mut accepted = accepted.start(|_| {});
         let total = INITIAL.get() as usize + 1;
         let sending = tokio::spawn(async move { opened.outgoing.data(vec![7; total].into()).await.map(|()| opened) });
         let mut received = 0;
@@ -411,5 +445,43 @@ mod tests {
         let _opened = sending.await.unwrap().unwrap();
         let last = accepted.incoming.next().await;
         assert_eq!(last, Some(Frame::Data { flow: FLOW, offset: INITIAL.get(), bytes: Bytes::from_static(&[7]) }));
+    }
+
+    #[tokio::test]
+    async fn a_frame_that_was_cut_off_is_not_gone_on_with() {
+        let (ours, theirs, _endpoints) = connected().await;
+        let connect = Frame::Connect { flow: FLOW, authority: "a:1".to_owned() };
+        let mut opened = Flow::open(&link(&theirs), &connect, |_| {}).await.unwrap();
+        let (_, accepted) = Flow::accept(&link(&ours), ours.accept_bi().await.unwrap()).await.unwrap();
+        let mut accepted = accepted.start(|_| {});
+        theirs.set_send_window(1000);
+        // As much of the frame as the send buffer takes, and no time for more.
+        tokio::select! {
+            biased;
+            sent = opened.outgoing.data(vec![7; MAX_DATA_BYTES].into()) => panic!("all was sent: {sent:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        opened.outgoing.reset(ResetReason::Broken).await;
+        assert_eq!(accepted.incoming.next().await, None, "neither data nor a reset made of halves");
+        assert!(ours.close_reason().is_none() && theirs.close_reason().is_none());
+        assert!(matches!(opened.outgoing.end().await, Err(FlowError::Cut)));
+    }
+
+    #[tokio::test]
+    async fn a_flow_cannot_be_opened_twice() {
+        let end = Frame::Connect { flow: FLOW, authority: "a:1".to_owned() };
+        let (ours, theirs, _endpoints) = connected().await;
+        let link = link(&ours);
+        let mut accepted = Vec::new();
+        for _ in 0..2 {
+            let (mut send, _receive) = theirs.open_bi().await.unwrap();
+            send.write_all(&bytes_of(std::slice::from_ref(&end))).await.unwrap();
+            accepted.push(Flow::accept(&link, ours.accept_bi().await.unwrap()).await.map(drop_first));
+        }
+        assert!(accepted[0].is_ok() && matches!(accepted[1], Err(FlowError::OutOfPlace(FLOW))));
+    }
+
+    fn drop_first<T>((_, rest): (Frame, T)) -> T {
+        rest
     }
 }

@@ -5,11 +5,12 @@ use crate::clock::Clock;
 use crate::config::GatewayConfig;
 use crate::error::ProxyError;
 use crate::flow::{Flow, FlowError, Incoming, Outgoing, Windows};
-use crate::origin::Origins;
+use crate::origin::{Origins, PATIENCE};
 use crate::quic;
 use crate::segments::Link;
 use crate::tls::Identity;
 use crate::{dial, tunnel};
+use bytes::Bytes;
 use farhop_accel::head::RequestHead;
 use farhop_accel::planning::gateway::{Gateway as Planner, Limits, Page, Prefetch};
 use farhop_accel::policy::Destinations;
@@ -66,7 +67,7 @@ impl Gateway {
         let (endpoint, local_addr) = quic::endpoint(config.listen, Some(tls.clone()), &config.key)?;
         let destinations = Destinations { allow: config.allow.clone() };
         let windows = Windows::new(config.memory, config.window);
-        let origins = Arc::new(Origins::new(destinations, Clock::start()));
+        let origins = Arc::new(Origins::new(destinations, PATIENCE, Clock::start()));
         Ok(Self { endpoint, local_addr, tls, shared: Arc::new(Shared { config, windows, origins }) })
     }
 
@@ -124,10 +125,10 @@ impl Tunnel {
     }
 
     async fn serve_flow(self: Arc<Self>, streams: (SendStream, RecvStream)) {
-        let served = match Flow::accept(&self.link, streams, |_| |_: &Frame| {}).await {
-            Ok((Frame::Request { head, .. }, flow)) => self.serve_request(head, flow).await,
+        let served = match Flow::accept(&self.link, streams).await {
+            Ok((Frame::Request { head, .. }, flow)) => self.serve_request(head, flow.start(|_| {})).await,
             Ok((Frame::Connect { authority, .. }, flow)) => {
-                self.serve_connect(&authority, flow).await;
+                self.serve_connect(&authority, flow.start(|_| {})).await;
                 Ok(())
             }
             Ok((first, _)) => Err(FlowError::OutOfPlace(first.flow())),
@@ -138,17 +139,21 @@ impl Tunnel {
         }
     }
 
-    async fn serve_connect(&self, authority: &str, flow: Flow) {
+    async fn serve_connect(&self, authority: &str, mut flow: Flow) {
         let parsed = authority.parse::<Authority>().ok().and_then(|authority| {
             let host = authority.host().trim_start_matches('[').trim_end_matches(']');
             Some((host.to_owned(), authority.port_u16()?))
         });
         let Some((host, port)) = parsed else { return flow.outgoing.reset(ResetReason::Unreachable).await };
         flow.incoming.consumed(Size::ZERO);
-        match dial::connect(&host, port, self.shared.origins.destinations()).await {
+        let connected = tokio::select! {
+            connected = dial::connect(&host, port, self.shared.origins.destinations()) => connected,
+            () = flow.outgoing.abandoned() => Err(ResetReason::Cancelled),
+        };
+        match connected {
             Err(reason) => flow.outgoing.reset(reason).await,
             Ok(stream) => {
-                if let Err(error) = tunnel::carry(stream, flow).await {
+                if let Err(error) = tunnel::carry(stream, Bytes::new(), flow).await {
                     tracing::debug!("tunnel to {authority} ended: {error}");
                 }
             }
@@ -158,7 +163,11 @@ impl Tunnel {
     async fn serve_request(self: Arc<Self>, head: RequestHead, flow: Flow) -> Result<(), FlowError> {
         let Flow { mut outgoing, incoming } = flow;
         let body = request_body(&head, incoming);
-        let (response, mut body) = match self.shared.origins.fetch(&head, body).await {
+        let fetched = tokio::select! {
+            fetched = self.shared.origins.fetch(&head, body) => fetched,
+            () = outgoing.abandoned() => Err(ResetReason::Cancelled),
+        };
+        let (response, mut body) = match fetched {
             Ok(response) => response,
             Err(reason) => {
                 outgoing.reset(reason).await;
@@ -169,7 +178,7 @@ impl Tunnel {
         let mut page = is_read.then(|| Page::new(outgoing.flow(), &head, &response)).flatten();
         let fetches = Arc::new(Semaphore::new(FETCHES_PER_PAGE));
         outgoing.frame(&Frame::Response { flow: outgoing.flow(), head: response }).await?;
-        while let Some(bytes) = next_bytes(&mut body, &outgoing).await? {
+        while let Some(bytes) = next_bytes(&mut body, &mut outgoing).await? {
             let planned = page.as_mut().map(|page| self.planner().handle_body(page, &bytes)).unwrap_or_default();
             for prefetch in planned {
                 // Ahead of the bytes that refer to it, so that the terminal knows before the client does.
@@ -203,7 +212,7 @@ impl Tunnel {
         let Flow { mut outgoing, incoming } = self.open(&first).await?;
         drop(incoming);
         outgoing.set_content(prefetch.content).await;
-        while let Some(bytes) = next_bytes(&mut body, &outgoing).await? {
+        while let Some(bytes) = next_bytes(&mut body, &mut outgoing).await? {
             if outgoing.available() < Size::new(bytes.len() as u64) {
                 // Goes on when somebody asks for it; the parts behind it, which may be asked for sooner, must not wait for that.
                 permit = None;
@@ -231,10 +240,14 @@ fn request_body(head: &RequestHead, incoming: Incoming) -> MessageBody {
     MessageBody::Flow(FlowBody::new(incoming, None))
 }
 
-/// The body's next bytes; tells the terminal if the server breaks off.
-async fn next_bytes(body: &mut hyper::body::Incoming, outgoing: &Outgoing) -> Result<Option<bytes::Bytes>, FlowError> {
+/// The body's next bytes; tells the terminal if the server breaks off, and does not wait for a server when the terminal has given up.
+async fn next_bytes(body: &mut hyper::body::Incoming, outgoing: &mut Outgoing) -> Result<Option<Bytes>, FlowError> {
     loop {
-        match body.frame().await {
+        let frame = tokio::select! {
+            frame = body.frame() => frame,
+            () = outgoing.abandoned() => return Err(FlowError::Reset(ResetReason::Cancelled)),
+        };
+        match frame {
             None => return Ok(None),
             // Trailers do not cross.
             Some(Ok(frame)) => {

@@ -6,7 +6,7 @@
 use crate::flow::{FlowError, Windows};
 use crate::quic;
 use farhop_accel::wire::{Decoder, FlowId, Frame, ResetReason, SEGMENT_BYTES, SegmentHeader};
-use noq::{Connection, RecvStream, SendStream};
+use noq::{Connection, RecvStream, SendStream, VarInt};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
@@ -71,8 +71,12 @@ impl Link {
             let bytes = receive.read_chunk(usize::MAX).await?;
             decoder.push(&bytes.ok_or(FlowError::Reset(ResetReason::Cancelled))?);
         };
-        let segments = self.register(first.flow());
-        Ok((first.clone(), Writer::new(self, first.flow(), send), Reader::new(receive, decoder, segments)))
+        let flow = first.flow();
+        if self.routes().known.contains_key(&flow) {
+            return Err(FlowError::OutOfPlace(flow));
+        }
+        let segments = self.register(flow);
+        Ok((first, Writer::new(self, flow, send), Reader::new(receive, decoder, segments)))
     }
 
     async fn take_segments(self: Arc<Self>) {
@@ -205,11 +209,13 @@ struct Outbound {
     index: u64,
     written: usize,
     priority: i32,
+    /// A frame has been begun and not completed, because whoever wrote it was dropped: what followed would be read as the rest of it.
+    is_cut: bool,
 }
 
 impl Writer {
     fn new(link: &Arc<Link>, flow: FlowId, stream: SendStream) -> Self {
-        let outbound = Outbound { stream, index: 0, written: 0, priority: 0 };
+        let outbound = Outbound { stream, index: 0, written: 0, priority: 0, is_cut: false };
         Self { flow, link: Arc::clone(link), segment: Arc::new(tokio::sync::Mutex::new(outbound)) }
     }
 
@@ -223,11 +229,18 @@ impl Writer {
         let mut parts = frame.encode();
         let length: usize = parts.iter().map(bytes::Bytes::len).sum();
         let mut segment = self.segment.lock().await;
+        if std::mem::replace(&mut segment.is_cut, true) {
+            // Fails only if the stream has ended.
+            let _ = segment.stream.reset(VarInt::from_u32(0));
+            return Err(FlowError::Cut);
+        }
         if segment.written > 0 && segment.written + length > SEGMENT_BYTES {
             self.go_on(&mut segment).await?;
         }
         segment.written += length;
-        segment.stream.write_all_chunks(&mut parts).await.map_err(Into::into)
+        segment.stream.write_all_chunks(&mut parts).await?;
+        segment.is_cut = false;
+        Ok(())
     }
 
     /// When the flow's bytes go, compared with those of others.
@@ -246,7 +259,7 @@ impl Writer {
         segment.stream.write_all_chunks(&mut Frame::More { flow: self.flow }.encode()).await?;
         // A peer that has stopped the stream is noticed with the next bytes.
         let _ = segment.stream.finish();
-        *segment = Outbound { stream: next, index: header.index, written: 0, priority: segment.priority };
+        *segment = Outbound { stream: next, index: header.index, written: 0, priority: segment.priority, is_cut: true };
         Ok(())
     }
 }

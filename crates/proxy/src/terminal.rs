@@ -55,6 +55,7 @@ pub struct Statistics {
     /// Pushes given up: nobody asked in time, the request was another, or there was no room.
     pub discarded: u64,
 }
+
 impl Terminal {
     /// Opens the sockets; must be called within a tokio runtime.
     ///
@@ -87,24 +88,22 @@ impl Terminal {
         let ticking = Arc::clone(&self.shared).tick();
         tokio::select! {
             () = pin!(shutdown) => {}
-            () = self.accept() => {}
+            () = self.accept(MAX_CLIENTS) => {}
             () = connecting => {}
             () = ticking => {}
         }
         quic::close(&self.endpoint).await;
     }
 
-    async fn accept(&self) {
-        let places = Arc::new(Semaphore::new(MAX_CLIENTS));
+    async fn accept(&self, clients: usize) {
+        let places = Arc::new(Semaphore::new(clients));
         loop {
-            let place = Arc::clone(&places).acquire_owned().await;
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, client)) => {
-                    let served = client::serve(Arc::clone(&self.shared), stream, client.ip().to_canonical());
-                    tokio::spawn(async move {
-                        served.await;
-                        drop(place);
-                    });
+                    let client = client.ip().to_canonical();
+                    tokio::spawn(client::serve(Arc::clone(&self.shared), stream, client, Arc::new(place)));
                 }
                 Err(error) => {
                     tracing::warn!("cannot accept a client: {error}");
@@ -131,5 +130,42 @@ impl TerminalHandle {
     /// How requests were answered so far.
     pub fn statistics(&self) -> Statistics {
         self.shared.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::tests::{connected, link};
+    use crate::keys::generate;
+    use farhop_units::Rate;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    async fn asked_to_connect(proxy: SocketAddr) -> TcpStream {
+        let mut client = TcpStream::connect(proxy).await.unwrap();
+        client.write_all(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n").await.unwrap();
+        client
+    }
+
+    #[tokio::test]
+    async fn tunnelled_connections_keep_their_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = generate(directory.path()).unwrap();
+        let (key, certificate) = (files.terminal_key, files.terminal_certificate);
+        let gateway = "127.0.0.1:1".to_owned();
+        let mut config = TerminalConfig::new(gateway, key, certificate, files.gateway_certificate, Rate::mbps(1));
+        config.listen.set_port(0);
+        let terminal = Terminal::bind(config).await.unwrap();
+        let (ours, _theirs, _endpoints) = connected().await;
+        terminal.shared.tunnel.send_replace(Some(link(&ours)));
+        let proxy = terminal.local_addr();
+        tokio::spawn(async move { terminal.accept(1).await });
+        let mut first = asked_to_connect(proxy).await;
+        first.read_u8().await.unwrap();
+        let mut second = asked_to_connect(proxy).await;
+        assert!(tokio::time::timeout(Duration::from_millis(300), second.read_u8()).await.is_err(), "no place is free");
+        drop(first);
+        second.read_u8().await.unwrap();
     }
 }

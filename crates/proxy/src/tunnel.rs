@@ -1,12 +1,18 @@
-//! A CONNECT tunnel's bytes: one flow, one byte stream, both directions until both have ended.
+//! A CONNECT tunnel's bytes: one flow, one byte stream, both directions until both have ended. What breaks off on one side does so on the
+//! other: an orderly end would be taken for the end of what was said.
 
 use crate::flow::{Flow, FlowError, Incoming, Outgoing};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use farhop_accel::wire::{Frame, MAX_DATA_BYTES, ResetReason};
 use farhop_units::Bytes as Size;
+use socket2::SockRef;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 
 #[derive(Debug, Error)]
 pub(crate) enum CarryError {
@@ -16,18 +22,37 @@ pub(crate) enum CarryError {
     Io(#[from] io::Error),
 }
 
-/// Carries bytes between `stream` and `flow`. When one side breaks off, so does the other.
-pub(crate) async fn carry(stream: impl AsyncRead + AsyncWrite, flow: Flow) -> Result<(), CarryError> {
-    let (from, to) = tokio::io::split(stream);
+/// Carries bytes between `stream`, of which `read` has been read already, and `flow`.
+pub(crate) async fn carry(mut stream: TcpStream, read: Bytes, flow: Flow) -> Result<(), CarryError> {
+    let (from, to) = stream.split();
     let Flow { mut outgoing, incoming } = flow;
-    let result = tokio::try_join!(send(from, &mut outgoing), receive(incoming, to));
+    let result = tokio::try_join!(send(read, from, &mut outgoing), receive(incoming, to));
     if result.is_err() {
+        // Fails only for a connection that is gone already.
+        let _ = stream.set_zero_linger();
+        drop(stream);
         outgoing.reset(ResetReason::Broken).await;
     }
     result.map(|((), ())| ())
 }
 
-async fn send(mut from: impl AsyncRead + Unpin, outgoing: &mut Outgoing) -> Result<(), CarryError> {
+/// A connection that somebody else owns, to be broken off when it has been given up.
+pub(crate) struct Abortable(OwnedFd);
+
+impl Abortable {
+    pub(crate) fn of(stream: &TcpStream) -> io::Result<Self> {
+        stream.as_fd().try_clone_to_owned().map(Self)
+    }
+
+    /// Ends the connection with a reset. To be called after the owner has dropped it, without having ended it in order.
+    pub(crate) fn abort(self) {
+        // Fails only for a connection that is gone already.
+        let _ = SockRef::from(&self.0).set_linger(Some(Duration::ZERO));
+    }
+}
+
+async fn send(read: Bytes, mut from: ReadHalf<'_>, outgoing: &mut Outgoing) -> Result<(), CarryError> {
+    outgoing.data(read).await?;
     let mut buffer = BytesMut::new();
     loop {
         buffer.reserve(MAX_DATA_BYTES);
@@ -38,7 +63,7 @@ async fn send(mut from: impl AsyncRead + Unpin, outgoing: &mut Outgoing) -> Resu
     }
 }
 
-async fn receive(mut incoming: Incoming, mut to: impl AsyncWrite + Unpin) -> Result<(), CarryError> {
+async fn receive(mut incoming: Incoming, mut to: WriteHalf<'_>) -> Result<(), CarryError> {
     loop {
         match incoming.next().await {
             Some(Frame::Data { bytes, .. }) => {

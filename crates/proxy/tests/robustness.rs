@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::client::{ask, connect, get, load};
 use support::link::LinkConfig;
+use support::raw::{RawServer, Then};
 use support::server::{self, Server, noise, resource};
 use support::{Boxes, configs, run_gateway, run_terminal, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -236,6 +237,79 @@ async fn an_unreachable_server_is_a_bad_gateway() {
 async fn what_is_no_proxy_request_is_refused() {
     let boxes = Boxes::start(NEAR).await;
     assert_eq!(ask(boxes.proxy, get("/index.html", &[])).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_ends_the_fetch_even_if_the_server_says_nothing() {
+    for answer in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"] {
+        let server = RawServer::start(answer, Then::Waits).await;
+        let boxes = Boxes::start(NEAR).await;
+        let mut stream = TcpStream::connect(boxes.proxy).await.unwrap();
+        let request = format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/"));
+        stream.write_all(request.as_bytes()).await.unwrap();
+        server.received(|text| text.contains("\r\n\r\n")).await;
+        if !answer.is_empty() {
+            let mut head = Vec::new();
+            while !head.ends_with(b"12345") {
+                head.push(soon(stream.read_u8()).await.unwrap());
+            }
+        }
+        drop(stream);
+        server.received(|text| text.ends_with("<gone>")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_that_breaks_does_not_end_in_order() {
+    let listener = TcpListener::bind(support::any_port()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let boxes = Boxes::start(NEAR).await;
+    for breaks_off in ["server", "client"] {
+        let mut client = connect(boxes.proxy, &address.to_string()).await;
+        client.write_all(b"abc").await.unwrap();
+        let (mut server, _) = soon(listener.accept()).await.unwrap();
+        let mut bytes = [0; 3];
+        soon(server.read_exact(&mut bytes)).await.unwrap();
+        let (gone, mut left) = if breaks_off == "server" { (server, client) } else { (client, server) };
+        socket2::SockRef::from(&gone).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(gone);
+        let mut rest = Vec::new();
+        assert!(soon(left.read_to_end(&mut rest)).await.is_err(), "the {breaks_off} broke off");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_after_one_side_has_ended_harms_no_other() {
+    let listener = TcpListener::bind(support::any_port()).await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let boxes = Boxes::start(NEAR).await;
+    let mut other = connect(boxes.proxy, &address).await;
+    let (mut other_server, _) = soon(listener.accept()).await.unwrap();
+    let mut client = connect(boxes.proxy, &address).await;
+    let (mut server, _) = soon(listener.accept()).await.unwrap();
+    client.shutdown().await.unwrap();
+    soon(server.read_to_end(&mut Vec::new())).await.unwrap();
+    server.set_zero_linger().unwrap();
+    drop(server);
+    assert!(soon(client.read_to_end(&mut Vec::new())).await.is_err());
+    // What the terminal then says about the broken connection comes before this.
+    for byte in 0..10 {
+        other.write_u8(byte).await.unwrap();
+        assert_eq!(soon(other_server.read_u8()).await.unwrap(), byte);
+    }
+}
+
+#[tokio::test]
+async fn connections_that_users_log_in_to_are_not_shared() {
+    let resources = BTreeMap::from([("/".to_owned(), resource("text/plain", "x".into()))]);
+    let server = Server::start(resources).await;
+    let boxes = Boxes::start(NEAR).await;
+    let mut opened = Vec::new();
+    for login in ["Basic eDp5", "Basic eDp5", "NTLM TlRM", "Basic eDp5", "negotiate YII", "Basic eDp5"] {
+        ask(boxes.proxy, get(&server.url("/"), &[("authorization", login)])).await;
+        opened.push(server.connections());
+    }
+    assert_eq!(opened, [1, 1, 1, 2, 2, 3], "who comes after a login gets a connection of their own");
 }
 
 async fn until<F: Future<Output = bool>>(mut happens: impl FnMut() -> F) {

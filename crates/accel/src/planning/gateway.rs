@@ -126,7 +126,8 @@ mod tests {
     use std::io::Write;
 
     fn request(method: Method) -> RequestHead {
-        RequestHead { method, url: "http://a.example/".parse().unwrap(), headers: HeaderMap::new(), has_body: false }
+        let get = RequestHead::get("http://a.example/".parse().unwrap(), HeaderMap::new()).unwrap();
+        RequestHead { method, ..get }
     }
 
     fn html() -> ResponseHead {

@@ -7,16 +7,19 @@
 //! page's `Authorization` elsewhere and its cookies for elsewhere are not known.
 
 use crate::head::{RequestHead, ResponseHead};
-use http::Method;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
 use url::{Position, Url};
 
 /// Headers of the page's request that a browser repeats for the page's parts wherever they are.
-const REPEATED: [HeaderName; 9] = [
+const REPEATED: [HeaderName; 11] = [
     header::ACCEPT_ENCODING,
     header::ACCEPT_LANGUAGE,
     header::USER_AGENT,
     header::DNT,
+    // Whoever reloads a page past all caches wants its parts so, too.
+    header::CACHE_CONTROL,
+    header::PRAGMA,
     HeaderName::from_static("sec-ch-ua"),
     HeaderName::from_static("sec-ch-ua-mobile"),
     HeaderName::from_static("sec-ch-ua-platform"),
@@ -27,13 +30,14 @@ const REPEATED: [HeaderName; 9] = [
 /// Headers that a browser repeats only for parts of the same origin.
 const CREDENTIALS: [HeaderName; 2] = [header::COOKIE, header::AUTHORIZATION];
 
-/// Headers that say what the response is for, or how fresh or urgent, and not what it is. A server that chooses by one of them says so
-/// in `Vary`. A push is never older than the page it belongs to, which is as fresh as `no-cache` asks for.
-const NOT_COMPARED: [HeaderName; 10] = [
+/// How fresh a response must be. A push may be some time old, and caches may stand between gateway and server; so who asks for more than
+/// the gateway did is not answered from it.
+const FRESHNESS: [HeaderName; 2] = [header::CACHE_CONTROL, header::PRAGMA];
+
+/// Headers that say what the response is for, or how urgent, and not what it is. A server that chooses by one of them says so in `Vary`.
+const NOT_COMPARED: [HeaderName; 8] = [
     header::ACCEPT,
     header::REFERER,
-    header::CACHE_CONTROL,
-    header::PRAGMA,
     header::UPGRADE_INSECURE_REQUESTS,
     HeaderName::from_static("priority"),
     HeaderName::from_static("sec-fetch-dest"),
@@ -64,7 +68,7 @@ pub fn request_for(page: &RequestHead, url: &Url) -> Option<RequestHead> {
     if let Some(referrer) = referrer(&page.url, is_same_origin) {
         headers.insert(header::REFERER, referrer);
     }
-    Some(RequestHead { method: Method::GET, url: url.clone(), headers, has_body: false })
+    RequestHead::get(url.clone(), headers)
 }
 
 /// Referrer Policy §8.4, `strict-origin-when-cross-origin`, which is what browsers do by default.
@@ -78,15 +82,18 @@ fn referrer(page: &Url, is_same_origin: bool) -> Option<HeaderValue> {
 
 /// Whether the client's request asks for what `made` asked for, as far as requests can tell; [`may_answer`] looks at the response too.
 pub fn asks_for_the_same(client: &RequestHead, made: &RequestHead) -> bool {
-    let compared = |name: &&HeaderName| !NOT_COMPARED.contains(name);
+    let is_asked = |name: &HeaderName| !FRESHNESS.contains(name) || client.headers.contains_key(name);
+    let compared = |name: &&HeaderName| !NOT_COMPARED.contains(name) && is_asked(name);
     let names = || client.headers.keys().chain(made.headers.keys());
     client.method == made.method
         && client.url == made.url
+        && client.target == made.target
         && !client.has_body
         && names().filter(compared).all(|name| is_equal(name, &client.headers, &made.headers))
 }
 
-/// Whether `response`, got with `made`, is the response to the client's request too (RFC 9111 §4.1).
+/// Whether `response`, got with `made`, is the response to the client's request too (RFC 9111 §4.1). A server that is overloaded or in
+/// trouble may be so because the gateway asked for much at once; it is asked again.
 pub fn may_answer(client: &RequestHead, made: &RequestHead, response: &ResponseHead) -> bool {
     let vary = response.headers.get_all(header::VARY);
     let named = vary.iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
@@ -95,7 +102,8 @@ pub fn may_answer(client: &RequestHead, made: &RequestHead, response: &ResponseH
         Ok(name) => name != "*" && is_equal(&name, &client.headers, &made.headers),
         Err(_) => name.trim_ascii().is_empty(),
     };
-    asks_for_the_same(client, made) && named.into_iter().all(is_same)
+    let is_trouble = response.status.is_server_error() || response.status == StatusCode::TOO_MANY_REQUESTS;
+    !is_trouble && asks_for_the_same(client, made) && named.into_iter().all(is_same)
 }
 
 fn is_equal(name: &HeaderName, one: &HeaderMap, other: &HeaderMap) -> bool {
@@ -105,14 +113,13 @@ fn is_equal(name: &HeaderName, one: &HeaderMap, other: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::StatusCode;
 
     fn request(url: &str, headers: &[(&'static str, &'static str)]) -> RequestHead {
         let pair = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
         let headers = headers.iter().map(pair).collect();
-        RequestHead { method: Method::GET, url: url.parse().unwrap(), headers, has_body: false }
+        RequestHead::get(url.parse().unwrap(), headers).unwrap()
     }
 
     fn page() -> RequestHead {
@@ -209,6 +216,29 @@ mod tests {
         assert!(!changed(|r| r.method = Method::HEAD));
         assert!(!changed(|r| r.has_body = true));
         assert!(!changed(|r| r.url.set_query(Some("x"))));
+        assert!(!changed(|r| r.target = "/%69.png".parse().unwrap()), "the server may tell them apart");
+    }
+
+    #[test]
+    fn who_wants_it_fresh_is_answered_if_the_page_was_wanted_fresh() {
+        let fresh = [("cache-control", "no-cache"), ("pragma", "no-cache")];
+        assert!(!asks_for_the_same(&client(&fresh), &made("http://a.example/i.png")));
+        let mut page = page();
+        for (name, value) in fresh {
+            page.headers.insert(name, HeaderValue::from_static(value));
+        }
+        let made = request_for(&page, &"http://a.example/i.png".parse().unwrap()).unwrap();
+        assert_eq!(made.headers["cache-control"], "no-cache", "no cache on the way may answer, either");
+        assert!(asks_for_the_same(&client(&fresh), &made));
+        assert!(asks_for_the_same(&client(&[]), &made), "fresher than asked for");
+    }
+
+    #[test]
+    fn a_server_in_trouble_is_asked_again() {
+        let made = made("http://a.example/i.png");
+        let may_answer = |status| may_answer(&client(&[]), &made, &ResponseHead { status, headers: HeaderMap::new() });
+        assert!(may_answer(StatusCode::OK) && may_answer(StatusCode::NOT_FOUND) && may_answer(StatusCode::FOUND));
+        assert!(!may_answer(StatusCode::TOO_MANY_REQUESTS) && !may_answer(StatusCode::SERVICE_UNAVAILABLE));
     }
 
     #[test]

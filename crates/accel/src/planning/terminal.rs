@@ -1,6 +1,6 @@
 //! The terminal's side: which requests to hold for a push, answer from it, or forward.
 //!
-//! A push answers one request of the client whose page announced it, once. A request is held while its push is on the way and
+//! A push answers one request of the client whose page announced it, once, and the newest of several answers. A request is held while its push is on the way and
 //! forwarded when the push fails, does not match after all, or takes too long. What nobody asks for is given up after a while, or when
 //! memory runs out, the last announced first: it is the furthest from being needed.
 //! Leaves out: a store that answers more than once.
@@ -174,8 +174,10 @@ impl Terminal {
 
     /// `push` will not come, or not to its end.
     pub fn handle_failed(&mut self, push: FlowId) {
-        if let Some(Push { announced: Some(announced), waiter: Some(waiter), .. }) = self.forget(push) {
-            self.forward(waiter.flow, announced.client, waiter.request);
+        let has_begun = self.pushes.get(&push).is_some_and(|known| known.response.is_some());
+        self.release(push);
+        if has_begun {
+            self.actions.push_back(Action::Discard { push });
         }
     }
 
@@ -192,7 +194,7 @@ impl Terminal {
     pub fn clear(&mut self) {
         let all: Vec<FlowId> = self.pushes.keys().copied().collect();
         for push in all {
-            self.handle_failed(push);
+            self.release(push);
             self.actions.push_back(Action::Discard { push });
         }
     }
@@ -207,7 +209,7 @@ impl Terminal {
     pub fn handle_timeout(&mut self, now: Instant) {
         let due = self.pushes.iter().filter(|(_, push)| push.deadline <= now).map(|(push, _)| *push);
         for push in due.collect::<Vec<_>>() {
-            self.handle_failed(push);
+            self.release(push);
             self.actions.push_back(Action::Discard { push });
         }
     }
@@ -242,18 +244,29 @@ impl Terminal {
 
     /// The push that `request` asks for, which from now on is not free any more.
     fn claim(&mut self, client: IpAddr, request: &RequestHead) -> Option<FlowId> {
-        let key = (client, request.url.clone());
-        let candidates = self.unclaimed.get_mut(&key)?;
-        let is_same = |push: &FlowId| {
+        let candidates = self.unclaimed.get(&(client, request.url.clone()))?;
+        let is_same = |push: &&FlowId| {
             let announced = self.pushes.get(push).and_then(|known| known.announced.as_ref());
             announced.is_some_and(|announced| prefetch::asks_for_the_same(request, &announced.made))
         };
-        let push = candidates.remove(candidates.iter().position(is_same)?);
-        if candidates.is_empty() {
-            self.unclaimed.remove(&key);
+        let mut same: Vec<FlowId> = candidates.iter().filter(is_same).copied().collect();
+        let newest = same.pop()?;
+        // What an earlier page brought must not answer after what a later one did.
+        same.into_iter().for_each(|older| self.discard(older));
+        self.unlist(newest);
+        self.unclaimed_bytes -= self.pushes.get(&newest).map_or(Bytes::ZERO, |known| known.held);
+        Some(newest)
+    }
+
+    /// From now on no request finds `push`.
+    fn unlist(&mut self, push: FlowId) {
+        let announced = self.pushes.get(&push).and_then(|known| known.announced.as_ref());
+        let Some(key) = announced.map(Announced::key) else { return };
+        let Entry::Occupied(mut candidates) = self.unclaimed.entry(key) else { return };
+        candidates.get_mut().retain(|candidate| *candidate != push);
+        if candidates.get().is_empty() {
+            candidates.remove();
         }
-        self.unclaimed_bytes -= self.pushes.get(&push).map_or(Bytes::ZERO, |known| known.held);
-        Some(push)
     }
 
     fn hold(&mut self, now: Instant, push: FlowId, waiter: Waiter) {
@@ -284,6 +297,13 @@ impl Terminal {
         self.actions.push_back(Action::Forward { flow });
     }
 
+    /// Removes a push; who waits for it is forwarded.
+    fn release(&mut self, push: FlowId) {
+        if let Some(Push { announced: Some(announced), waiter: Some(waiter), .. }) = self.forget(push) {
+            self.forward(waiter.flow, announced.client, waiter.request);
+        }
+    }
+
     fn discard(&mut self, push: FlowId) {
         self.forget(push);
         self.actions.push_back(Action::Discard { push });
@@ -292,18 +312,11 @@ impl Terminal {
     /// Removes a push; what it held is free again.
     fn forget(&mut self, push: FlowId) -> Option<Push> {
         self.remember_gone(push);
+        self.unlist(push);
         let known = self.pushes.remove(&push)?;
         // Claimed pushes were taken from the count when they were claimed.
         if known.waiter.is_none() {
             self.unclaimed_bytes -= known.held;
-        }
-        if let Some(key) = known.announced.as_ref().map(Announced::key)
-            && let Some(candidates) = self.unclaimed.get_mut(&key)
-        {
-            candidates.retain(|candidate| *candidate != push);
-            if candidates.is_empty() {
-                self.unclaimed.remove(&key);
-            }
         }
         Some(known)
     }
@@ -326,7 +339,7 @@ impl Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+    use http::{HeaderMap, HeaderValue, StatusCode, header};
     use proptest::prelude::*;
 
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -337,7 +350,7 @@ mod tests {
 
     fn get(path: &str) -> RequestHead {
         let url = Url::parse("http://a.example/").unwrap().join(path).unwrap();
-        RequestHead { method: Method::GET, url, headers: HeaderMap::new(), has_body: false }
+        RequestHead::get(url, HeaderMap::new()).unwrap()
     }
 
     fn ok() -> ResponseHead {
@@ -477,6 +490,24 @@ mod tests {
         terminal.handle_request(at(1), ASKED, CLIENT, get("a.png"));
         assert_eq!(actions(&mut terminal), [Action::Answer { flow: ASKED, push: PUSH }]);
         assert_eq!(terminal.unclaimed_bytes(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_push_that_fails_in_the_middle_is_dropped_before_anybody_asks() {
+        let mut terminal = announced(&["a.png"]);
+        terminal.handle_response(at(1), PUSH, ok());
+        terminal.handle_bytes(PUSH, Bytes::new(10));
+        terminal.handle_failed(PUSH);
+        assert_eq!(actions(&mut terminal), [Action::Discard { push: PUSH }], "the shell still has its first bytes");
+    }
+
+    #[test]
+    fn a_reloaded_page_brings_its_own_parts() {
+        let mut terminal = announced(&["a.png", "a.png"]);
+        [PUSH, FlowId(3)].into_iter().for_each(|push| terminal.handle_response(at(0), push, ok()));
+        terminal.handle_request(at(1), ASKED, CLIENT, get("a.png"));
+        let expected = [Action::Discard { push: PUSH }, Action::Answer { flow: ASKED, push: FlowId(3) }];
+        assert_eq!(actions(&mut terminal), expected, "the newest answers, and nothing older after it");
     }
 
     #[test]

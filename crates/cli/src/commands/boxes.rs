@@ -2,6 +2,7 @@
 
 use crate::args::{BoxConfig, Keys};
 use crate::error::CliError;
+use crate::host;
 use farhop_proxy::{GatewayConfig, TerminalConfig, gateway::Gateway, keys, terminal::Terminal};
 use std::future::Future;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ pub(crate) fn keys(args: &Keys) -> Result<ExitCode, CliError> {
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    host::allow_open_files();
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(future)
 }
 

@@ -12,38 +12,50 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::Parts;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// How long a client may take to send a request's head, or stay without one.
 const CLIENT_IDLE: Duration = Duration::from_secs(120);
 
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, client: IpAddr) {
+/// A client's place among those that are served at once, kept until its connection and all that became of it has ended.
+pub(super) type Place = Arc<OwnedSemaphorePermit>;
+
+pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, client: IpAddr, place: Place) {
     // Bytes are written when they should go.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(answer(shared, client, request).await) }
+        let (shared, place) = (Arc::clone(&shared), Arc::clone(&place));
+        async move {
+            Ok::<_, Infallible>(match *request.method() {
+                Method::CONNECT => connect_request(shared, request, place),
+                _ => answer(shared, client, request).await,
+            })
+        }
     });
+    let Ok(socket) = tunnel::Abortable::of(&stream) else { return };
     let mut server = http1::Builder::new();
-    server.half_close(true).timer(TokioTimer::new()).header_read_timeout(CLIENT_IDLE).max_buf_size(MAX_HEAD_BYTES);
+    // Who closes its side has left: a request of which nobody wants the response must not occupy the link.
+    server.half_close(false).timer(TokioTimer::new()).header_read_timeout(CLIENT_IDLE).max_buf_size(MAX_HEAD_BYTES);
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await {
         tracing::debug!("client {client} left: {error}");
+        // RFC 9112 §8: for a client of HTTP/1.0 an orderly end would be the body's end.
+        socket.abort();
     }
 }
 
 async fn answer(shared: Arc<Shared>, client: IpAddr, request: Request<hyper::body::Incoming>) -> Response<MessageBody> {
-    if request.method() == Method::CONNECT {
-        return connect_request(shared, request);
-    }
     let (parts, body) = request.into_parts();
     let has_body = !body.is_end_stream();
-    let Some(head) = RequestHead::from_client(parts.method, &parts.uri.to_string(), parts.headers, has_body) else {
-        return text(StatusCode::BAD_REQUEST, "this is a proxy for http:// URLs; set it as HTTP and HTTPS proxy");
+    let head = match RequestHead::from_client(parts.method, &parts.uri.to_string(), parts.headers, has_body) {
+        Ok(head) => head,
+        Err(error) => return text(error.status(), &error.to_string()),
     };
     let exchange = Exchange::new(Arc::clone(&shared));
     match shared.decision(exchange.flow, client, &head).await {
@@ -91,7 +103,11 @@ async fn upload(mut body: hyper::body::Incoming, mut outgoing: Outgoing) {
 }
 
 /// Says yes at once; the client's first bytes travel with the request to connect, and a refusal closes the connection.
-fn connect_request(shared: Arc<Shared>, request: Request<hyper::body::Incoming>) -> Response<MessageBody> {
+fn connect_request(
+    shared: Arc<Shared>,
+    request: Request<hyper::body::Incoming>,
+    place: Place,
+) -> Response<MessageBody> {
     let Some(authority) = request.uri().authority().filter(|authority| authority.port().is_some()) else {
         return text(StatusCode::BAD_REQUEST, "CONNECT needs host:port");
     };
@@ -104,9 +120,11 @@ fn connect_request(shared: Arc<Shared>, request: Request<hyper::body::Incoming>)
         let first = Frame::Connect { flow: shared.new_flow(), authority };
         let (flow, upgraded) = tokio::join!(shared.open(&first), hyper::upgrade::on(request));
         let (Ok(flow), Ok(upgraded)) = (flow, upgraded) else { return };
-        if let Err(error) = tunnel::carry(TokioIo::new(upgraded), flow).await {
+        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+        if let Err(error) = tunnel::carry(io.into_inner(), read_buf, flow).await {
             tracing::debug!("tunnel ended: {error}");
         }
+        drop(place);
     });
     Response::new(MessageBody::Empty)
 }

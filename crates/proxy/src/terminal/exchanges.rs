@@ -3,7 +3,7 @@
 use super::Statistics;
 use crate::clock::Clock;
 use crate::config::TerminalConfig;
-use crate::flow::{Flow, FlowError, Incoming, Windows};
+use crate::flow::{Accepted, Flow, FlowError, Incoming, Windows};
 use crate::segments::Link;
 use farhop_accel::head::{RequestHead, ResponseHead};
 use farhop_accel::planning::terminal::{Action, Terminal as Planner};
@@ -49,6 +49,7 @@ pub(super) struct Pushed {
     pub(super) head: ResponseHead,
     pub(super) incoming: Incoming,
 }
+
 impl Shared {
     /// No tunnel, nothing known.
     pub(super) fn new(config: TerminalConfig) -> Self {
@@ -85,42 +86,63 @@ impl Shared {
     }
 
     async fn take_push(self: Arc<Self>, link: Arc<Link>, streams: (SendStream, RecvStream)) {
-        let observer = Arc::clone(&self);
-        let observe = move |push| move |frame: &Frame| observer.observe_push(push, frame);
-        match Flow::accept(&link, streams, observe).await {
-            Ok((Frame::Response { flow: push, head }, Flow { incoming, .. })) => {
-                let pushed = Pushed { head: head.clone(), incoming };
-                self.state().pushes.insert(push, pushed);
-                let now = self.clock.now();
-                self.plan(|planner| planner.handle_response(now, push, head));
-            }
-            Ok((Frame::Reset { flow: push, .. }, _)) => self.plan(|planner| planner.handle_failed(push)),
+        match Flow::accept(&link, streams).await {
+            Ok((Frame::Response { flow: push, head }, flow)) => self.take_response(&link, push, head, flow),
+            Ok((Frame::Reset { flow: push, .. }, _)) => self.plan_with(&link, |planner| planner.handle_failed(push)),
             Ok((first, _)) => tracing::warn!("flow {:?} begins with a frame that is no response", first.flow()),
             Err(error) => tracing::debug!("push ended: {error}"),
         }
     }
 
-    fn observe_push(&self, push: FlowId, frame: &Frame) {
+    /// In one step, so that the planner hears of the response before it hears of its bytes.
+    fn take_response(self: &Arc<Self>, link: &Arc<Link>, push: FlowId, head: ResponseHead, flow: Accepted) {
+        let Some(mut state) = self.state_with(link) else { return };
+        let (observer, from) = (Arc::clone(self), Arc::clone(link));
+        let Flow { incoming, .. } = flow.start(move |frame| observer.observe_push(&from, push, frame));
+        state.pushes.insert(push, Pushed { head: head.clone(), incoming });
+        let now = self.clock.now();
+        self.decide(state, |planner| planner.handle_response(now, push, head));
+    }
+
+    fn observe_push(&self, link: &Arc<Link>, push: FlowId, frame: &Frame) {
         match frame {
             Frame::Data { bytes, .. } => {
                 let count = Size::new(bytes.len() as u64);
-                self.plan(|planner| planner.handle_bytes(push, count));
+                self.plan_with(link, |planner| planner.handle_bytes(push, count));
             }
-            Frame::Reset { .. } => self.plan(|planner| planner.handle_failed(push)),
+            Frame::Reset { .. } => self.plan_with(link, |planner| planner.handle_failed(push)),
             _ => {}
         }
     }
 
-    fn observe_page(&self, frame: &Frame) {
+    fn observe_page(&self, link: &Arc<Link>, frame: &Frame) {
         if let Frame::Announce { page, push, url } = frame {
             let now = self.clock.now();
-            self.plan(|planner| planner.handle_announce(now, *page, *push, url));
+            self.plan_with(link, |planner| planner.handle_announce(now, *page, *push, url));
         }
+    }
+
+    /// Lets the planner decide on what came through `link`, if that is still the tunnel: the next one's gateway numbers its pushes anew,
+    /// and what is left of the last one's would be taken for its own.
+    fn plan_with(&self, link: &Arc<Link>, decide: impl FnOnce(&mut Planner)) {
+        if let Some(state) = self.state_with(link) {
+            self.decide(state, decide);
+        }
+    }
+
+    /// The state, if `link` is the tunnel. A tunnel that is lost is withdrawn before the planner hears of it.
+    fn state_with(&self, link: &Arc<Link>) -> Option<MutexGuard<'_, State>> {
+        let state = self.state();
+        let is_current = self.tunnel.borrow().as_ref().is_some_and(|current| Arc::ptr_eq(current, link));
+        is_current.then_some(state)
     }
 
     /// Lets the planner decide and does what it says.
     pub(super) fn plan(&self, decide: impl FnOnce(&mut Planner)) {
-        let mut state = self.state();
+        self.decide(self.state(), decide);
+    }
+
+    fn decide(&self, mut state: MutexGuard<'_, State>, decide: impl FnOnce(&mut Planner)) {
         decide(&mut state.planner);
         while let Some(action) = state.planner.poll() {
             state.act(action);
@@ -170,8 +192,8 @@ impl Shared {
 
     pub(super) async fn open(self: &Arc<Self>, first: &Frame) -> Result<Flow, FlowError> {
         let link = self.tunnel.borrow().clone().ok_or(FlowError::NoTunnel)?;
-        let observer = Arc::clone(self);
-        Flow::open(&link, first, move |frame| observer.observe_page(frame)).await
+        let (observer, through) = (Arc::clone(self), Arc::clone(&link));
+        Flow::open(&link, first, move |frame| observer.observe_page(&through, frame)).await
     }
 
     pub(super) async fn decision(&self, flow: FlowId, client: IpAddr, head: &RequestHead) -> Option<Decision> {
@@ -226,5 +248,66 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.shared.state().waiting.remove(&self.flow);
         self.shared.plan(|planner| planner.handle_ended(self.flow));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::tests::{connected, link};
+    use farhop_units::Rate;
+    use http::{HeaderMap, StatusCode};
+    use std::path::PathBuf;
+    use tokio::time::{Duration, timeout};
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const PUSH: FlowId = FlowId(1);
+
+    fn shared() -> Arc<Shared> {
+        let [key, certificate, gateway] = [(); 3].map(|()| PathBuf::new());
+        let config = TerminalConfig::new("127.0.0.1:1".to_owned(), key, certificate, gateway, Rate::mbps(1));
+        Arc::new(Shared::new(config))
+    }
+
+    fn get(path: &str) -> RequestHead {
+        RequestHead::get(format!("http://a.example{path}").parse().unwrap(), HeaderMap::new()).unwrap()
+    }
+
+    async fn decided(shared: &Shared, flow: FlowId, path: &str) -> Option<Decision> {
+        timeout(Duration::from_secs(5), shared.decision(flow, CLIENT, &get(path))).await.expect("not held")
+    }
+
+    #[tokio::test]
+    async fn what_a_lost_tunnel_still_brings_is_not_taken_for_the_next_ones() {
+        let (shared, page) = (shared(), FlowId(0));
+        let (old, _old_peer, _old_endpoints) = connected().await;
+        let (new, _new_peer, _new_endpoints) = connected().await;
+        let (old, new) = (link(&old), link(&new));
+        shared.tunnel.send_replace(Some(Arc::clone(&new)));
+        decided(&shared, page, "/").await;
+        let announce = |path| Frame::Announce { page, push: PUSH, url: get(path).url };
+        shared.observe_page(&old, &announce("/old.png"));
+        shared.observe_page(&new, &announce("/new.png"));
+        assert!(matches!(decided(&shared, FlowId(2), "/old.png").await, Some(Decision::Forward)));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_push_that_fails_before_anybody_asks() {
+        let shared = shared();
+        let (ours, theirs, _endpoints) = connected().await;
+        let ours = link(&ours);
+        shared.tunnel.send_replace(Some(Arc::clone(&ours)));
+        let head = ResponseHead { status: StatusCode::OK, headers: HeaderMap::new() };
+        let push = Flow::open(&link(&theirs), &Frame::Response { flow: PUSH, head }, |_| {}).await.unwrap();
+        let streams = ours.connection().accept_bi().await.unwrap();
+        Arc::clone(&shared).take_push(Arc::clone(&ours), streams).await;
+        assert_eq!(shared.state().pushes.len(), 1);
+        push.outgoing.reset(farhop_accel::wire::ResetReason::Broken).await;
+        let is_empty = async {
+            while !shared.state().pushes.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(5), is_empty).await.expect("dropped");
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod link;
+pub mod raw;
 pub mod server;
 
 use farhop_proxy::terminal::TerminalHandle;

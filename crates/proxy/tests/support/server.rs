@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
@@ -30,18 +31,24 @@ pub struct Asked {
 pub struct Server {
     pub address: SocketAddr,
     pub asked: Arc<Mutex<Vec<Asked>>>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Server {
     pub async fn start(resources: BTreeMap<String, Resource>) -> Self {
         let listener = TcpListener::bind(super::any_port()).await.expect("a free port");
-        let server = Self { address: listener.local_addr().expect("a bound socket"), asked: Arc::default() };
+        let server = Self {
+            address: listener.local_addr().expect("a bound socket"),
+            asked: Arc::default(),
+            connections: Arc::default(),
+        };
         tokio::spawn(server.clone().accept(listener, Arc::new(resources)));
         server
     }
 
     async fn accept(self, listener: TcpListener, resources: Arc<BTreeMap<String, Resource>>) {
         while let Ok((stream, _)) = listener.accept().await {
+            self.connections.fetch_add(1, Ordering::Relaxed);
             let _ = stream.set_nodelay(true);
             let (server, resources) = (self.clone(), Arc::clone(&resources));
             let service = service_fn(move |request| {
@@ -76,6 +83,11 @@ impl Server {
 
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// How often each path was asked for.
