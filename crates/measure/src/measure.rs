@@ -20,9 +20,9 @@ use farhop_scenario::Scenario;
 
 /// The client behind every measured number.
 const METHOD: &str = "farhop client";
-/// Runs of one architecture that may be repeated because the emulator was late: such a run says more about a busy machine than about
-/// the scenario. What is late time and again is kept and marked.
-const REPEATS: usize = 2;
+/// Runs of a measurement that may be repeated because the emulator was late: such a run says more about a busy machine than about the
+/// scenario. What is late time and again is kept and marked.
+const REPEATS: u32 = 3;
 
 /// What was measured of one scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +56,7 @@ pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Me
         gaps: Vec::new(),
         loads: Vec::new(),
         lateness: Lateness::default(),
+        repeats_left: REPEATS,
         tcp: Vec::new(),
     };
     for &architecture in &scenario.run.architectures {
@@ -83,6 +84,7 @@ struct Measuring<'a> {
     gaps: Vec<Gap>,
     loads: Vec<Load>,
     lateness: Lateness,
+    repeats_left: u32,
     tcp: Vec<(String, String)>,
 }
 
@@ -120,9 +122,9 @@ impl Measuring<'_> {
             self.gap(architecture, format!("there is no real program for {architecture} to measure"));
             return Ok(());
         }
-        let mut spoiled = 0;
+        let before = self.repeats_left;
         let runs: Result<Vec<Run>, _> =
-            (0..self.work.scenario.run.runs).map(|run| self.run(architecture, run, &mut spoiled)).collect();
+            (0..self.work.scenario.run.runs).map(|run| self.run(architecture, run)).collect();
         let runs = match runs {
             // What no Linux can do is no failure of the run.
             Err(MeasureError::Emulation(error @ EmuError::Tcp { .. })) => {
@@ -131,7 +133,7 @@ impl Measuring<'_> {
             }
             runs => runs?,
         };
-        let note = note(&self.work, architecture, &runs, spoiled);
+        let note = note(&self.work, architecture, &runs, before - self.repeats_left);
         let (page, limit) = (self.work.scenario.page.total_bytes(), farhop_model::limit(&self.work.scenario));
         for &state in states {
             let loads: Vec<&Load> = runs.iter().flat_map(|run| &run.loads).filter(|load| load.state == state).collect();
@@ -145,17 +147,17 @@ impl Measuring<'_> {
         self.gaps.push(Gap { architecture, source: Source::Measured, reason });
     }
 
-    /// One run that counts; what the emulator `spoiled` is repeated as long as [`REPEATS`] allows.
-    fn run(&mut self, architecture: Architecture, run: u32, spoiled: &mut usize) -> Result<Run, MeasureError> {
+    /// One run that counts; what the emulator spoiled is repeated as long as [`REPEATS`] allows.
+    fn run(&mut self, architecture: Architecture, run: u32) -> Result<Run, MeasureError> {
         loop {
             let attempt = self.attempt(architecture, run)?;
-            if attempt.quality.is_valid() || *spoiled == REPEATS {
+            if attempt.quality.is_valid() || self.repeats_left == 0 {
                 self.lateness.merge(&attempt.lateness);
                 return Ok(attempt);
             }
             let late = attempt.quality.lateness_p99_s * 1e3;
             (self.progress)(&format!("repeating that run: the emulator was {late:.2} ms late"));
-            *spoiled += 1;
+            self.repeats_left -= 1;
         }
     }
 
@@ -235,9 +237,9 @@ impl Seen {
 }
 
 /// What a reader of the row must know.
-fn note(work: &Work, architecture: Architecture, runs: &[Run], spoiled: usize) -> Option<String> {
+fn note(work: &Work, architecture: Architecture, runs: &[Run], repeated: u32) -> Option<String> {
     let boxes = if architecture == Architecture::Direct { None } else { Accelerator::note(&work.scenario) };
-    let repeated = (spoiled > 0).then(|| format!("{spoiled} more not counted: the emulator was late"));
+    let repeated = (repeated > 0).then(|| format!("repeated because the emulator was late: {repeated}"));
     let notes = [work.site.note(), request_note(work, architecture), boxes, invalid(runs), repeated];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     (!notes.is_empty()).then(|| notes.join("; "))
