@@ -81,7 +81,7 @@ impl RateController for FixedRate {
 
     fn window(&self) -> Bytes {
         let rtt = self.rtt.get().unwrap_or(ASSUMED_RTT) + ACK_DELAY;
-        let in_flight = self.pacing_rate().bytes_between(Instant::START, Instant::START + rtt);
+        let in_flight = self.pacing_rate().bytes_in(rtt);
         // RFC 9002 §7.2 starts every connection with ten packets; on a slow link they are more than rate × round trip.
         (in_flight * MARGIN.0).get().checked_div(MARGIN.1).map_or(in_flight, Bytes::new).max(self.payload * 10)
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_window_holds_a_round_trip_at_the_set_rate_from_the_start() {
         let mut controller = controller();
-        let needed = |rtt| controller.pacing_rate().bytes_between(at(0), at(rtt));
+        let needed = |rtt| controller.pacing_rate().bytes_in(Duration::from_millis(rtt));
         let (half_second, second) = (needed(500), needed(1000));
         assert!(controller.window() > half_second, "before anything was measured");
         controller.handle_acknowledged(at(1000), at(0));

@@ -52,8 +52,7 @@ pub(crate) fn transport(rate: Rate, peer: IpAddr) -> TransportConfig {
         IpAddr::V4(_) => Encapsulation::UdpIpv4,
         IpAddr::V6(_) => Encapsulation::UdpIpv6,
     };
-    let at = farhop_units::Instant::START;
-    let send_buffer = rate.bytes_between(at, at + SEND_BUFFER).max(LEAST_SEND_BUFFER);
+    let send_buffer = rate.bytes_in(SEND_BUFFER).max(LEAST_SEND_BUFFER);
     let mut acknowledgements = AckFrequencyConfig::default();
     acknowledgements.ack_eliciting_threshold(ACK_EVERY.into());
     let mut config = TransportConfig::default();

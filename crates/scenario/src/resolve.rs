@@ -74,7 +74,7 @@ fn with_default_queues(
     let rtt = down.delay + up.delay;
     for (table, direction) in [(down_table, &mut down), (up_table, &mut up)] {
         if let (Some(rate), false) = (direction.rate, document.has(&format!("{table}.queue"))) {
-            let product = rate.bytes_between(farhop_units::Instant::START, farhop_units::Instant::START + rtt);
+            let product = rate.bytes_in(rtt);
             direction.queue = Some(product.max(MIN_DEFAULT_QUEUE));
         }
     }
