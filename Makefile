@@ -21,7 +21,8 @@ build:
 
 test:
 	scripts/setup test
-	cargo test --workspace --locked
+	cargo test --workspace --locked --doc
+	cargo test --workspace --locked --lib --bins --tests
 
 lint:
 	scripts/setup test
