@@ -11,12 +11,14 @@ mod output;
 mod progress;
 
 use clap::Parser;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("FARHOP_LOG")
                 .unwrap_or_else(|_| args.command.log_level().into()),

@@ -7,9 +7,9 @@ use crate::ProxyError;
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The certificates' subject: what TLS calls the peer, since something must be said; it is not checked.
@@ -38,7 +38,7 @@ impl IntoIterator for Generated {
 }
 
 /// Writes a key pair for each box into `directory`: `gateway.key`, `gateway.crt`, `terminal.key`, `terminal.crt`; keys readable by their
-/// owner only.
+/// owner only. The directory is made if need be.
 ///
 /// # Errors
 /// One of the files exists already, or cannot be written.
@@ -54,6 +54,8 @@ pub fn generate(directory: &Path) -> Result<Generated, ProxyError> {
     if let Some(path) = files.clone().into_iter().find(|path| path.exists()) {
         return Err(ProxyError::Write { path, error: std::io::ErrorKind::AlreadyExists.into() });
     }
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| ProxyError::Write { path: directory.to_owned(), error })?;
     write_pair(&files.gateway_key, &files.gateway_certificate)?;
     write_pair(&files.terminal_key, &files.terminal_certificate)?;
     Ok(files)
@@ -105,6 +107,14 @@ mod tests {
         assert!(error.contains("gateway.key"), "{error}");
         assert!(!files.terminal_key.exists(), "nothing is written beside old files");
         assert_eq!(std::fs::read(&files.gateway_key).unwrap(), before);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let keys = directory.path().join("farhop/keys");
+        generate(&keys).unwrap();
+        assert_eq!(std::fs::metadata(&keys).unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

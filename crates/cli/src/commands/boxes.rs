@@ -13,6 +13,7 @@ pub(crate) fn terminal(args: &BoxConfig) -> Result<ExitCode, CliError> {
     let config = TerminalConfig::load(&args.config)?;
     block_on(async {
         let terminal = Terminal::bind(config).await?;
+        tracing::info!("HTTP proxy on {}", terminal.local_addr());
         terminal.run(interrupted()?).await;
         Ok(ExitCode::SUCCESS)
     })
@@ -23,6 +24,7 @@ pub(crate) fn gateway(args: &BoxConfig) -> Result<ExitCode, CliError> {
     let config = GatewayConfig::load(&args.config)?;
     block_on(async {
         let gateway = Gateway::bind(config).await?;
+        tracing::info!("waiting for terminals on {}", gateway.local_addr());
         gateway.run(interrupted()?).await;
         Ok(ExitCode::SUCCESS)
     })
