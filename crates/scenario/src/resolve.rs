@@ -143,6 +143,9 @@ fn http(document: &Document) -> Result<HttpConfig, ValueError> {
     let most = if version == HttpVersion::Http11Pipelined { 1 } else { 256 };
     let connections = document.get("http.connections", |text| number(text, 1, most))?;
     let connections = connections.map(|count| usize::try_from(count).expect("at most 256"));
+    // In the format, with nothing else to choose yet.
+    document.get("http.tls", none)?;
+    document.get("http.dns", none)?;
     let size = |key: &str, default| {
         document.get(key, |text| number(text, 1, 65_535)).map(|size| size.map_or(default, Bytes::new))
     };
@@ -177,6 +180,10 @@ fn wrong_choice(architectures: &[Architecture]) -> Option<String> {
         None if architectures.is_empty() => Some("no architecture".to_owned()),
         None => None,
     }
+}
+
+fn none(text: &str) -> Result<(), ParseError> {
+    words::choose(&[("none", ())], text)
 }
 
 fn delay(text: &str) -> Result<Duration, ParseError> {

@@ -140,6 +140,10 @@ fn wrong_files_get_one_clear_error() {
     net.toml:4: page.size = "1 kB": the document of 1 kB cannot name i98.png at 932 B: its tag needs 19 B
       accepted: a page whose first object is an HTML document large enough to name the others
     "#);
+    insta::assert_snapshot!(error(&format!("[http]\ntls = \"1.3\"\n{PAGE}")), @r#"
+    net.toml:3: http.tls = "1.3": unknown word
+      accepted: "none"
+    "#);
     insta::assert_snapshot!(error(""), @r#"
     net.toml: page: missing
       accepted: one of sizes = "FILE.csv", table = "the lines of such a file", or objects = 20 with size = "5 kB"
