@@ -149,16 +149,17 @@ impl Measuring<'_> {
 
     /// One run that counts; what the emulator spoiled is repeated as long as [`REPEATS`] allows.
     fn run(&mut self, architecture: Architecture, run: u32) -> Result<Run, MeasureError> {
-        loop {
+        let mut repeats_left = self.repeats_left;
+        let counting = counting_run(&mut repeats_left, || {
             let attempt = self.attempt(architecture, run)?;
-            if attempt.quality.is_valid() || self.repeats_left == 0 {
-                self.lateness.merge(&attempt.lateness);
-                return Ok(attempt);
+            if !attempt.quality.is_valid() {
+                (self.progress)(&format!("the emulator was {:.2} ms late", attempt.quality.lateness_p99_s * 1e3));
             }
-            let late = attempt.quality.lateness_p99_s * 1e3;
-            (self.progress)(&format!("repeating that run: the emulator was {late:.2} ms late"));
-            self.repeats_left -= 1;
-        }
+            Ok(attempt)
+        })?;
+        self.repeats_left = repeats_left;
+        self.lateness.merge(&counting.lateness);
+        Ok(counting)
     }
 
     /// One testbed: a load in each state.
@@ -236,6 +237,20 @@ impl Seen {
     }
 }
 
+/// The first attempt that the emulator did not spoil, or the last one that may be made.
+fn counting_run(
+    repeats_left: &mut u32,
+    mut attempt: impl FnMut() -> Result<Run, MeasureError>,
+) -> Result<Run, MeasureError> {
+    loop {
+        let run = attempt()?;
+        if run.quality.is_valid() || *repeats_left == 0 {
+            return Ok(run);
+        }
+        *repeats_left -= 1;
+    }
+}
+
 /// What a reader of the row must know.
 fn note(work: &Work, architecture: Architecture, runs: &[Run], repeated: u32) -> Option<String> {
     let boxes = if architecture == Architecture::Direct { None } else { Accelerator::note(&work.scenario) };
@@ -289,6 +304,23 @@ mod tests {
         let text = invalid(&[run(punctual), run(Duration::from_micros(800)), run(Duration::from_micros(700))]);
         let text = text.expect("two runs are late");
         assert!(text.starts_with("2 of 3 runs invalid") && text.contains(" 0.80 ms late, 0.5 ms"), "{text}");
+    }
+
+    #[test]
+    fn spoiled_runs_are_repeated_until_one_counts_or_no_repeat_is_left() {
+        let counted = |repeats_left: &mut u32, late: &[u64]| {
+            let mut attempts = late.iter().map(|late| run(Duration::from_micros(*late)));
+            let counting = counting_run(repeats_left, || Ok(attempts.next().expect("no more attempts than allowed")));
+            (counting.expect("no attempt fails").quality.is_valid(), attempts.count())
+        };
+        let mut left = 2;
+        assert_eq!((counted(&mut left, &[800, 100, 100]), left), ((true, 1), 1), "the second attempt counts");
+        assert_eq!(
+            (counted(&mut left, &[800, 900, 100]), left),
+            ((false, 1), 0),
+            "the budget is spent, the last one stays"
+        );
+        assert_eq!((counted(&mut left, &[900, 100]), left), ((false, 1), 0), "and nothing is repeated from then on");
     }
 
     #[test]
