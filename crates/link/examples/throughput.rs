@@ -11,6 +11,7 @@ use std::time::Duration;
 const FULL_PACKET: Bytes = Bytes::new(1500);
 const RUNS: usize = 5;
 
+#[derive(Clone)]
 struct Datagram;
 
 impl Packet for Datagram {
@@ -47,10 +48,10 @@ fn cases() -> [Case; 5] {
     let way = |megabits| DirectionConfig {
         rate: Some(Rate::mbps(megabits)),
         delay: Duration::from_millis(250),
-        queue: Some(Bytes::kb(2500)),
-        loss: LossModel::None,
+        queue: farhop_link::QueueLimit::Bytes(Bytes::kb(2500)),
+        ..DirectionConfig::default()
     };
-    let both = |way: DirectionConfig| ChannelConfig { down: way.clone(), up: way };
+    let both = |way: DirectionConfig| ChannelConfig { down: way.clone(), up: way, ..Default::default() };
     let lossy =
         DirectionConfig { loss: Probability::new(0.01).map_or(LossModel::None, LossModel::Bernoulli), ..way(100) };
     let spacing = |megabits| Rate::mbps(megabits).transmission_time(FULL_PACKET);

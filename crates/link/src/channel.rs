@@ -1,30 +1,48 @@
 //! Both directions between a gateway and its terminals, run as one machine on the caller's time.
 
+use crate::access::{AccessCounters, Action, Scheduler};
+use crate::agenda::Agenda;
 use crate::packet::Slot;
 use crate::path::{Due, Path};
-use crate::{Change, ChannelConfig, Counters, Direction, Output, Packet, Port};
+use crate::{Change, ChannelConfig, Counters, Destination, Direction, Output, Packet, Port, Setting};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
-/// A far link: two directions, each queue → serializer → pipe → loss.
+/// A link between a gateway and its terminals: one way down for all of them, one way up for each.
 ///
 /// Every call with `now` first runs what was due until then, at the time it was due. A `now` before an earlier call's
 /// counts as that earlier time ([`Channel::now`]): what has happened is not taken back.
 #[derive(Debug)]
 pub struct Channel<P> {
-    down: Path<P>,
-    up: Path<P>,
+    config: ChannelConfig,
+    /// The way down, then every terminal's way up.
+    paths: Vec<Path<P>>,
+    /// Who sends when on a shared way up.
+    scheduler: Option<Scheduler>,
+    /// When each path is due.
+    agenda: Agenda,
     outputs: VecDeque<Output<P>>,
     now: Instant,
     arrivals: u64,
 }
 
+/// The place of the way down among the paths; terminal t's way up comes t + 1 places later.
+const DOWN: usize = 0;
+
 impl<P: Packet> Channel<P> {
     /// An empty channel at the beginning of the run. The seed decides every random number it will ever use.
+    ///
+    /// A configuration that contradicts itself ([`ChannelConfig::check`]) gives a channel that does what it can: shared
+    /// access that cannot work is dedicated.
     pub fn new(config: ChannelConfig, seed: u64) -> Self {
+        let terminals = (0..config.terminals.max(1)).map(Port::Terminal);
+        let entries = core::iter::once(Port::Gateway).chain(terminals);
+        let paths: Vec<_> = entries.map(|entry| Path::new(&config, seed, entry)).collect();
         Self {
-            down: Path::new(&config.down, seed, Direction::Down),
-            up: Path::new(&config.up, seed, Direction::Up),
+            scheduler: scheduler_of(&config, seed),
+            agenda: Agenda::new(paths.len()),
+            paths,
+            config,
             outputs: VecDeque::new(),
             now: Instant::START,
             arrivals: 0,
@@ -36,11 +54,14 @@ impl<P: Packet> Channel<P> {
         self.run_until(now);
         let slot = Slot { number: self.arrivals, bytes: packet.wire_bytes(), entered: port, packet };
         self.arrivals += 1;
-        let path = match port.direction() {
-            Direction::Down => &mut self.down,
-            Direction::Up => &mut self.up,
-        };
-        path.arrive(self.now, slot, &mut self.outputs);
+        match self.place_of(port) {
+            Some(DOWN) if !self.has_destination(&slot.packet) => {
+                self.paths[DOWN].refuse(self.now, slot, &mut self.outputs);
+            }
+            Some(place) => self.enter(place, slot),
+            // The books of a terminal that does not exist are kept with the first one's.
+            None => self.paths[DOWN + 1].refuse(self.now, slot, &mut self.outputs),
+        }
         // Without rate and delay the packet is through at once.
         self.run_until(self.now);
     }
@@ -51,10 +72,42 @@ impl<P: Packet> Channel<P> {
     }
 
     /// Changes one setting of one direction from `now` on, without touching its random streams. The packet in service
-    /// finishes at its old rate, packets in flight keep their delay, and the queue keeps what it holds.
+    /// finishes at its old rate, packets in flight keep their delay, and the queue keeps what it holds. A change that
+    /// contradicts other settings is for the caller to refuse ([`ChannelConfig::check`]).
     pub fn reconfigure(&mut self, now: Instant, change: Change) {
         self.run_until(now);
-        self.path_mut(change.direction).set(change.setting);
+        let Change { direction, setting } = change;
+        self.config.apply(Change { direction, setting: setting.clone() });
+        let places = match direction {
+            Direction::Down => DOWN..DOWN + 1,
+            Direction::Up => DOWN + 1..self.paths.len(),
+        };
+        for place in places {
+            self.paths[place].set(self.now, &setting, direction.of(&self.config));
+            self.update(place);
+        }
+        self.reconfigure_access(&setting);
+        self.run_until(self.now);
+    }
+
+    /// Medium access knows the shared rate and how far away its scheduler is.
+    fn reconfigure_access(&mut self, setting: &Setting) {
+        let Some(scheduler) = &mut self.scheduler else { return };
+        match setting {
+            Setting::Rate(Some(rate)) => scheduler.set_rate(self.now, *rate),
+            Setting::Delay(_) | Setting::Orbit(_) | Setting::Trace(_) => {
+                scheduler.set_delays(self.now, self.config.up.least_delay(), self.config.down.least_delay());
+            }
+            Setting::Framing(_) => {
+                // What waits has another size on the wire now.
+                for terminal in 0..self.config.terminals {
+                    if self.paths[place_of_terminal(terminal)].backlog() > Bytes::ZERO {
+                        scheduler.handle_arrival(self.now, terminal);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The next output, in order of time; `None` until something more has happened.
@@ -64,7 +117,9 @@ impl<P: Packet> Channel<P> {
 
     /// When [`Channel::handle_timeout`] has something to do next.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.next_due().map(|((at, _), _)| at)
+        let path = self.agenda.first().map(|((at, _), _)| at);
+        let slot = self.next_slot();
+        if path.is_some() && slot.is_some() { path.min(slot) } else { path.or(slot) }
     }
 
     /// The channel's time: the latest `now` of any call. A log of its inputs notes this time, after the call.
@@ -72,49 +127,128 @@ impl<P: Packet> Channel<P> {
         self.now
     }
 
+    /// What the channel is made of, with all changes so far.
+    pub fn config(&self) -> &ChannelConfig {
+        &self.config
+    }
+
     /// Bytes of one direction that are queued, in service or in flight.
     pub fn held(&self, direction: Direction) -> Bytes {
         self.counters(direction).held().bytes
     }
 
-    /// The books of one direction. A packet counts as delivered as soon as its output can be polled.
+    /// The books of one direction, of all terminals together. A packet counts as delivered as soon as its output can be
+    /// polled.
     pub fn counters(&self, direction: Direction) -> Counters {
         match direction {
-            Direction::Down => self.down.counters(),
-            Direction::Up => self.up.counters(),
+            Direction::Down => self.paths[DOWN].counters(),
+            Direction::Up => self.paths[DOWN + 1..].iter().map(Path::counters).sum(),
+        }
+    }
+
+    /// The books of the path that begins at `port`; `None` if there is no such terminal.
+    pub fn counters_of(&self, port: Port) -> Option<Counters> {
+        self.place_of(port).map(|place| self.paths[place].counters())
+    }
+
+    /// What became of the slots of a shared way up so far.
+    pub fn access_counters(&mut self) -> Option<AccessCounters> {
+        let now = self.now;
+        self.scheduler.as_mut().map(|scheduler| scheduler.counters(now))
+    }
+
+    fn enter(&mut self, place: usize, slot: Slot<P>) {
+        let (now, entered) = (self.now, slot.entered);
+        self.paths[place].arrive(now, slot, &mut self.outputs);
+        self.update(place);
+        if let (Some(scheduler), Port::Terminal(terminal)) = (&mut self.scheduler, entered)
+            && self.paths[place].backlog() > Bytes::ZERO
+        {
+            scheduler.handle_arrival(now, terminal);
         }
     }
 
     /// Runs everything due at or before `now`, in order of time and, within an instant, of arrival.
     fn run_until(&mut self, now: Instant) {
         self.now = self.now.max(now);
-        while let Some(((at, _), direction)) = self.next_due() {
-            if at > self.now {
-                break;
-            }
-            match direction {
-                Direction::Down => self.down.step(&mut self.outputs),
-                Direction::Up => self.up.step(&mut self.outputs),
+        loop {
+            let path = self.agenda.first();
+            match (path, self.next_slot()) {
+                // Of one instant, slots come before packets.
+                (_, Some(slot)) if slot <= self.now && path.is_none_or(|((at, _), _)| slot <= at) => {
+                    self.run_slot(slot);
+                }
+                (Some(((at, _), place)), _) if at <= self.now => {
+                    self.paths[place].step(&mut self.outputs);
+                    self.update(place);
+                    self.resume(place);
+                }
+                _ => return,
             }
         }
     }
 
-    /// What happens next, and in which direction.
-    fn next_due(&self) -> Option<(Due, Direction)> {
-        let down = self.down.next_due().map(|due| (due, Direction::Down));
-        let up = self.up.next_due().map(|due| (due, Direction::Up));
-        match (down, up) {
-            (Some(down), Some(up)) => Some(down.min(up)),
-            (down, up) => down.or(up),
+    /// Tells medium access of what a terminal has kept through an outage that is over.
+    fn resume(&mut self, place: usize) {
+        if let Some(scheduler) = &mut self.scheduler
+            && let Some(at) = self.paths[place].take_resumed()
+            && let Ok(terminal) = u16::try_from(place - place_of_terminal(0))
+        {
+            scheduler.handle_arrival(at, terminal);
         }
     }
 
-    fn path_mut(&mut self, direction: Direction) -> &mut Path<P> {
-        match direction {
-            Direction::Down => &mut self.down,
-            Direction::Up => &mut self.up,
+    /// When medium access has something to do next.
+    fn next_slot(&self) -> Option<Instant> {
+        self.scheduler.as_ref()?.next_timeout()
+    }
+
+    /// Lets medium access do what is due at `at`.
+    fn run_slot(&mut self, at: Instant) {
+        let Some(scheduler) = &mut self.scheduler else { return };
+        let paths = &self.paths;
+        let Some(action) = scheduler.step(&|terminal| paths[place_of_terminal(terminal)].backlog()) else { return };
+        let (Action::Send { terminal, .. } | Action::GiveUp { terminal }) = action;
+        let place = place_of_terminal(terminal);
+        match action {
+            Action::Send { bytes, end, .. } => self.paths[place].send(at, bytes, end, &mut self.outputs),
+            Action::GiveUp { .. } => self.paths[place].give_up(at, &mut self.outputs),
+        }
+        self.update(place);
+    }
+
+    /// Notes when a path is due.
+    fn update(&mut self, place: usize) {
+        let due: Option<Due> = self.paths[place].next_due();
+        self.agenda.set(place, due);
+    }
+
+    /// Where packets that enter at `port` go.
+    fn place_of(&self, port: Port) -> Option<usize> {
+        let place = match port {
+            Port::Gateway => DOWN,
+            Port::Terminal(number) => place_of_terminal(number),
+        };
+        (place < self.paths.len()).then_some(place)
+    }
+
+    fn has_destination(&self, packet: &P) -> bool {
+        match packet.destination() {
+            Destination::All => true,
+            Destination::Terminal(number) => self.place_of(Port::Terminal(number)).is_some(),
         }
     }
+}
+
+/// The place of a terminal's way up among the paths.
+fn place_of_terminal(number: u16) -> usize {
+    DOWN + 1 + usize::from(number)
+}
+
+/// The scheduler of a shared way up; `None` where access is dedicated, or cannot be shared for want of a rate.
+fn scheduler_of(config: &ChannelConfig, seed: u64) -> Option<Scheduler> {
+    let (up, down) = (config.up.least_delay(), config.down.least_delay());
+    Scheduler::new(&config.access, config.terminals, config.up.rate?, up, down, seed)
 }
 
 #[cfg(test)]

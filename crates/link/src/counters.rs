@@ -32,12 +32,14 @@ impl core::ops::Add for Count {
     }
 }
 
-/// One direction's books since the channel was made: `arrived = delivered + dropped + held` at every instant.
+/// One direction's books since the channel was made: `arrived + duplicated = delivered + dropped + held` at every instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Handed to the channel.
     pub arrived: Count,
-    /// Put out at the other side.
+    /// Copies that the link made: of duplicated packets, and of those for all terminals.
+    pub duplicated: Count,
+    /// Put out at the other side, copies included.
     pub delivered: Count,
     /// Dropped, for whatever reason.
     pub dropped: Count,
@@ -53,5 +55,26 @@ impl Counters {
     /// Everything inside: queued, in service or in flight.
     pub fn held(&self) -> Count {
         self.queued + self.in_service + self.in_flight
+    }
+}
+
+impl core::ops::Add for Counters {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            arrived: self.arrived + other.arrived,
+            duplicated: self.duplicated + other.duplicated,
+            delivered: self.delivered + other.delivered,
+            dropped: self.dropped + other.dropped,
+            queued: self.queued + other.queued,
+            in_service: self.in_service + other.in_service,
+            in_flight: self.in_flight + other.in_flight,
+        }
+    }
+}
+
+impl core::iter::Sum for Counters {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), core::ops::Add::add)
     }
 }

@@ -11,6 +11,7 @@
 //! use farhop_units::{Bytes, Instant, Rate};
 //! use std::time::Duration;
 //!
+//! #[derive(Clone)]
 //! struct Datagram(u64);
 //! impl Packet for Datagram {
 //!     fn wire_bytes(&self) -> Bytes {
@@ -29,26 +30,54 @@
 //! assert_eq!(port, Port::Terminal(0));
 //! ```
 //!
-//! Left out so far: queue disciplines other than drop-tail, medium access between queue and serializer, more than one
-//! terminal, outages, jitter, losses in bursts. Each has its place among the stages of a direction.
+//! The way down is shared by all terminals of a channel; up, each has a path of its own, or they share the channel by one of
+//! the schemes of [`Access`]. Everything a channel can be is in [`ChannelConfig`], and every setting has one text, the same in
+//! scenario files, packet logs and changes on a running link ([`Setting`]).
 
+mod access;
+mod agenda;
+mod burst;
 mod change;
 mod channel;
 mod config;
+mod corruption;
 mod counters;
+mod delay;
+mod duplication;
+mod framing;
+mod impairments;
+mod jitter;
 mod loss;
+mod orbit;
+mod outages;
 mod packet;
 mod path;
 mod pipe;
 mod port;
 mod queue;
+mod random;
+mod reordering;
 pub mod replay;
 mod serializer;
+mod text;
+pub mod trace;
 
+pub use access::{
+    Access, AccessCounters, AlohaPeriodic, Backoff, Cfdama, Dama, FixedTdma, FrameFormat, RequestSlots, Requests,
+    SlottedAloha,
+};
 pub use change::{Change, Setting, SettingError};
 pub use channel::Channel;
-pub use config::{ChannelConfig, DirectionConfig, LossModel};
+pub use config::{ChannelConfig, ConfigError, DirectionConfig};
 pub use counters::{Count, Counters};
-pub use packet::{DropReason, Output, Packet};
+pub use framing::Framing;
+pub use jitter::Jitter;
+pub use loss::{GilbertElliott, LossModel};
+pub use orbit::Orbit;
+pub use outages::Outages;
+pub use packet::{Class, Destination, DropReason, Output, Packet};
 pub use port::{Direction, Port};
+pub use queue::{CoDel, Discipline, QueueLimit};
+pub use reordering::Reordering;
 pub use replay::replay;
+pub use trace::{Trace, TraceEnd, TraceError, TraceRecord, TraceStep};

@@ -1,45 +1,94 @@
-//! One direction: queue → serializer → pipe → loss.
+//! One way through a channel: queue → transmitter → pipe → impairments.
 //!
-//! The place where packets go from stage to stage. Medium access will stand between queue and serializer (here the
-//! serializer takes the next packet as soon as it is free), outages at both ends of the pipe.
+//! The place where packets go from stage to stage. The way down is one path for all terminals; up, each terminal has a path
+//! of its own. The transmitter is a serializer, or, where terminals share the way up, slots that medium access grants.
+//!
+//! During an outage nothing new is begun and what would leave the transmitter or the pipe is dropped; the queue keeps what it
+//! holds.
 
+use crate::burst::Burst;
 use crate::counters::Counters;
-use crate::loss::Loss;
+use crate::delay::Delay;
+use crate::impairments::{Arrival, Impairments};
+use crate::outages::OutageProcess;
 use crate::packet::Slot;
 use crate::pipe::Pipe;
-use crate::queue::Queue;
+use crate::queue::{Dropped, Queue};
 use crate::serializer::Serializer;
-use crate::{Count, Direction, DirectionConfig, DropReason, Output, Setting};
-use farhop_units::Instant;
+use crate::{
+    Access, ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, Setting,
+};
+use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
 /// When something is due, and the number of the packet it happens to. Of two events of one instant the one of the packet
-/// that arrived first comes first; events of one direction come in the same order both ways, since no stage reorders.
+/// that arrived first comes first.
 pub(crate) type Due = (Instant, u64);
 
-/// The stages of one direction and its books.
+/// The stages of one way and its books.
 #[derive(Debug)]
 pub(crate) struct Path<P> {
-    direction: Direction,
     queue: Queue<P>,
-    serializer: Serializer<P>,
-    pipe: Pipe<P>,
-    loss: Loss,
+    transmitter: Transmitter<P>,
+    /// The end of the outage that the transmitter waits for, with packets in the queue.
+    held_until: Option<Instant>,
+    /// When that outage ended, for whoever grants slots.
+    resumed: Option<Instant>,
+    delay: Delay,
+    /// Packets in flight, with what becomes of each.
+    pipe: Pipe<(P, Arrival)>,
+    outages: OutageProcess,
+    impairments: Impairments,
+    terminals: u16,
+    /// Packets that a stage has just given up.
+    given_up: Dropped<P>,
     arrived: Count,
+    duplicated: Count,
     delivered: Count,
     dropped: Count,
 }
 
-impl<P> Path<P> {
-    /// Empty stages.
-    pub(crate) fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
+/// What puts packets on the wire.
+#[derive(Debug)]
+enum Transmitter<P> {
+    /// A channel of the path's own.
+    Serializer(Serializer<P>),
+    /// Slots of a shared channel.
+    Slots(Burst<P>),
+}
+
+/// What is next.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    LeavePipe,
+    EndService,
+    EndOutage,
+}
+
+/// After all packets of the same instant.
+const LAST: u64 = u64::MAX;
+
+impl<P: Packet> Path<P> {
+    /// Empty stages of the path that begins at `entry`.
+    pub(crate) fn new(channel: &ChannelConfig, seed: u64, entry: Port) -> Self {
+        let config = entry.direction().of(channel);
+        let shared = entry.direction() == Direction::Up && channel.access != Access::Dedicated;
         Self {
-            direction,
-            queue: Queue::new(config.queue),
-            serializer: Serializer::new(config.rate),
-            pipe: Pipe::new(config.delay),
-            loss: Loss::new(config.loss, seed, direction),
+            queue: Queue::new(config.queue, config.discipline),
+            transmitter: match shared {
+                true => Transmitter::Slots(Burst::new(config.framing)),
+                false => Transmitter::Serializer(Serializer::new(config)),
+            },
+            held_until: None,
+            resumed: None,
+            delay: Delay::new(config),
+            pipe: Pipe::new(),
+            outages: OutageProcess::new(&config.outages, seed, entry),
+            impairments: Impairments::new(config, seed, entry),
+            terminals: channel.terminals,
+            given_up: Vec::new(),
             arrived: Count::default(),
+            duplicated: Count::default(),
             delivered: Count::default(),
             dropped: Count::default(),
         }
@@ -48,38 +97,94 @@ impl<P> Path<P> {
     /// A packet arrives at the queue, or at the serializer if nobody is before it.
     pub(crate) fn arrive(&mut self, now: Instant, slot: Slot<P>, outputs: &mut VecDeque<Output<P>>) {
         self.arrived.add(slot.bytes);
-        if self.serializer.is_idle() {
-            self.serializer.start(now, slot);
-        } else if let Err(slot) = self.queue.enqueue(slot) {
-            self.drop_packet(now, slot, DropReason::QueueFull, outputs);
+        if let Transmitter::Serializer(serializer) = &mut self.transmitter
+            && serializer.is_idle()
+            && self.held_until.is_none()
+        {
+            self.held_until = self.outages.until(now);
+            if self.held_until.is_none() {
+                return serializer.start(now, slot);
+            }
         }
+        self.queue.enqueue(now, slot, &mut self.given_up);
+        self.drop_given_up(now, outputs);
     }
 
-    /// What happens next.
+    /// Drops what has just arrived: there is no such terminal.
+    pub(crate) fn refuse(&mut self, now: Instant, slot: Slot<P>, outputs: &mut VecDeque<Output<P>>) {
+        self.arrived.add(slot.bytes);
+        self.drop_packet(now, slot, DropReason::NoTerminal, outputs);
+    }
+
+    /// When something happens next.
     pub(crate) fn next_due(&self) -> Option<Due> {
-        match (self.pipe.next_exit(), self.serializer.next_finish()) {
-            (Some(exit), Some(finish)) => Some(exit.min(finish)),
-            (exit, finish) => exit.or(finish),
-        }
+        self.next_step().map(|(due, _)| due)
     }
 
     /// Lets happen what happens next.
     pub(crate) fn step(&mut self, outputs: &mut VecDeque<Output<P>>) {
-        match (self.pipe.next_exit(), self.serializer.next_finish()) {
-            (Some(exit), Some(finish)) if finish < exit => self.finish_service(finish.0),
-            (Some(_), _) => self.leave_pipe(outputs),
-            (None, Some(finish)) => self.finish_service(finish.0),
-            (None, None) => {}
+        match self.next_step() {
+            Some((_, Step::LeavePipe)) => self.leave_pipe(outputs),
+            Some(((at, _), Step::EndService)) => self.end_service(at, outputs),
+            Some(((at, _), Step::EndOutage)) => self.end_outage(at, outputs),
+            None => {}
         }
     }
 
-    /// Changes one setting from now on.
-    pub(crate) fn set(&mut self, setting: Setting) {
+    /// What waits for slots, on the wire.
+    pub(crate) fn backlog(&self) -> Bytes {
+        match &self.transmitter {
+            Transmitter::Slots(burst) => burst.backlog(self.queue.count()),
+            Transmitter::Serializer(_) => Bytes::ZERO,
+        }
+    }
+
+    /// Sends `bytes` in the slot from `start` to `end`, or keeps silent until an outage is over.
+    pub(crate) fn send(&mut self, start: Instant, bytes: Bytes, end: Instant, outputs: &mut VecDeque<Output<P>>) {
+        self.held_until = self.outages.until(start);
+        if let (None, Transmitter::Slots(burst)) = (self.held_until, &mut self.transmitter) {
+            burst.fill(bytes, end, || self.queue.dequeue(start, &mut self.given_up));
+            self.drop_given_up(start, outputs);
+        }
+    }
+
+    /// When slots can be used again after an outage in which one was not; says it once.
+    pub(crate) fn take_resumed(&mut self) -> Option<Instant> {
+        self.resumed.take()
+    }
+
+    /// Drops the packet whose turn it is, after too many collisions.
+    pub(crate) fn give_up(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+        let Transmitter::Slots(burst) = &mut self.transmitter else { return };
+        if let Some(slot) = burst.give_up().or_else(|| self.queue.dequeue(now, &mut self.given_up)) {
+            self.drop_packet(now, slot, DropReason::Collisions, outputs);
+        }
+        self.drop_given_up(now, outputs);
+    }
+
+    /// Changes one setting from now on; `config` has it already.
+    pub(crate) fn set(&mut self, now: Instant, setting: &Setting, config: &DirectionConfig) {
         match setting {
-            Setting::Rate(rate) => self.serializer.set_rate(rate),
-            Setting::Delay(delay) => self.pipe.set_delay(delay),
-            Setting::Queue(limit) => self.queue.set_limit(limit),
-            Setting::Loss(model) => self.loss.set_model(model),
+            Setting::Queue(limit) => self.queue.set_limit(*limit),
+            Setting::Discipline(discipline) => self.queue.set_discipline(now, *discipline),
+            Setting::Outages(outages) => {
+                self.outages.set_outages(outages);
+                // Whether the transmitter still has to wait is looked at anew.
+                self.held_until = self.held_until.map(|_| now);
+            }
+            Setting::Delay(_) => self.delay.set(config),
+            Setting::Rate(_) | Setting::Trace(_) | Setting::Orbit(_) | Setting::Framing(_) => {
+                self.delay.set(config);
+                match &mut self.transmitter {
+                    Transmitter::Serializer(serializer) => serializer.set(now, config),
+                    Transmitter::Slots(burst) => burst.set_framing(config.framing),
+                }
+            }
+            Setting::Loss(_)
+            | Setting::Jitter(_)
+            | Setting::Reordering(_)
+            | Setting::Corruption(_)
+            | Setting::Duplication(_) => self.impairments.set(setting),
         }
     }
 
@@ -87,34 +192,128 @@ impl<P> Path<P> {
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             arrived: self.arrived,
+            duplicated: self.duplicated,
             delivered: self.delivered,
             dropped: self.dropped,
             queued: self.queue.count(),
-            in_service: self.serializer.count(),
+            in_service: match &self.transmitter {
+                Transmitter::Serializer(serializer) => serializer.count(),
+                Transmitter::Slots(burst) => burst.count(),
+            },
             in_flight: self.pipe.count(),
         }
     }
 
+    fn next_step(&self) -> Option<(Due, Step)> {
+        let service = match &self.transmitter {
+            Transmitter::Serializer(serializer) => serializer.next_finish(),
+            Transmitter::Slots(burst) => burst.next_finish(),
+        };
+        // Plain comparisons: this is asked twice per event.
+        let mut next = self.pipe.next_exit().map(|due| (due, Step::LeavePipe));
+        if let Some(due) = service
+            && next.is_none_or(|(earliest, _)| due < earliest)
+        {
+            next = Some((due, Step::EndService));
+        }
+        if let Some(at) = self.held_until
+            && next.is_none_or(|(earliest, _)| (at, LAST) < earliest)
+        {
+            next = Some(((at, LAST), Step::EndOutage));
+        }
+        next
+    }
+
     /// The packet in service goes into the pipe and the next one into service.
-    fn finish_service(&mut self, now: Instant) {
-        let next = self.queue.dequeue();
-        if let Some(slot) = self.serializer.finish(next) {
-            self.pipe.enter(now, slot);
+    fn end_service(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+        let outage = self.outages.until(now);
+        let done = match &mut self.transmitter {
+            Transmitter::Slots(burst) => burst.finish(),
+            Transmitter::Serializer(serializer) => {
+                let next = if outage.is_none() { self.queue.dequeue(now, &mut self.given_up) } else { None };
+                self.held_until = outage;
+                serializer.finish(next)
+            }
+        };
+        self.drop_given_up(now, outputs);
+        let Some(slot) = done else { return };
+        // Every packet that is sent meets its numbers, whatever becomes of it.
+        let fate = self.impairments.next(slot.bytes);
+        if outage.is_some() {
+            return self.drop_packet(now, slot, DropReason::Outage, outputs);
+        }
+        let delay = self.delay.at(now).saturating_add(fate.jitter);
+        self.pipe.enter(now, delay, fate.held_back, slot.map(|packet| (packet, fate.arrival)));
+    }
+
+    /// The transmitter goes on after an outage, unless the next has begun.
+    fn end_outage(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+        self.held_until = self.outages.until(now);
+        if self.held_until.is_some() {
+            return;
+        }
+        match &mut self.transmitter {
+            Transmitter::Slots(_) => self.resumed = Some(now),
+            Transmitter::Serializer(serializer) => {
+                if let Some(slot) = self.queue.dequeue(now, &mut self.given_up) {
+                    serializer.start(now, slot);
+                }
+                self.drop_given_up(now, outputs);
+            }
         }
     }
 
-    /// The first packet in the pipe comes out, if it is not lost.
+    /// The first packet in the pipe comes out, if nothing takes it.
     fn leave_pipe(&mut self, outputs: &mut VecDeque<Output<P>>) {
         let Some((at, slot)) = self.pipe.exit() else { return };
-        if self.loss.takes_next() {
+        let arrival = slot.packet.1;
+        let mut slot = slot.map(|(packet, _)| packet);
+        if self.outages.until(at).is_some() {
+            return self.drop_packet(at, slot, DropReason::Outage, outputs);
+        }
+        if arrival.is_lost {
             return self.drop_packet(at, slot, DropReason::Lost, outputs);
         }
-        self.delivered.add(slot.bytes);
-        outputs.push_back(Output::Deliver { at, port: self.direction.exit(), packet: slot.packet });
+        if let Some(draw) = arrival.corrupted {
+            slot.packet.corrupt(draw);
+        }
+        if arrival.is_duplicated {
+            self.duplicated.add(slot.bytes);
+            self.deliver(at, slot.clone(), outputs);
+        }
+        self.deliver(at, slot, outputs);
+    }
+
+    /// Puts a packet out, at every terminal if it is for all.
+    fn deliver(&mut self, at: Instant, slot: Slot<P>, outputs: &mut VecDeque<Output<P>>) {
+        let Slot { bytes, entered, packet, .. } = slot;
+        let mut output = |port, packet| {
+            self.delivered.add(bytes);
+            outputs.push_back(Output::Deliver { at, port, packet });
+        };
+        match (entered, packet.destination()) {
+            (Port::Terminal(_), _) => output(Port::Gateway, packet),
+            (Port::Gateway, Destination::Terminal(number)) => output(Port::Terminal(number), packet),
+            (Port::Gateway, Destination::All) => {
+                for number in 1..self.terminals {
+                    self.duplicated.add(bytes);
+                    output(Port::Terminal(number - 1), packet.clone());
+                }
+                output(Port::Terminal(self.terminals - 1), packet);
+            }
+        }
+    }
+
+    fn drop_given_up(&mut self, at: Instant, outputs: &mut VecDeque<Output<P>>) {
+        // Most calls have nothing to drop; the list keeps its memory.
+        for (slot, reason) in self.given_up.drain(..) {
+            self.dropped.add(slot.bytes);
+            outputs.push_back(Output::Drop { at, port: slot.entered, packet: slot.packet, reason });
+        }
     }
 
     fn drop_packet(&mut self, at: Instant, slot: Slot<P>, reason: DropReason, outputs: &mut VecDeque<Output<P>>) {
-        self.dropped.add(slot.bytes);
-        outputs.push_back(Output::Drop { at, port: slot.entered, packet: slot.packet, reason });
+        self.given_up.push((slot, reason));
+        self.drop_given_up(at, outputs);
     }
 }

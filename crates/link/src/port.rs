@@ -1,11 +1,13 @@
 //! Where packets enter and leave a channel, and the two ways through it.
 
+use crate::{ChannelConfig, DirectionConfig};
+
 /// Where a packet enters or leaves a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Port {
     /// The gateway's side, towards the servers.
     Gateway,
-    /// One terminal's side, towards its clients. A channel has one terminal for now, number 0.
+    /// One terminal's side, towards its clients; numbered from 0.
     Terminal(u16),
 }
 
@@ -32,11 +34,11 @@ impl Direction {
     /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
 
-    /// Where packets of this direction leave.
-    pub const fn exit(self) -> Port {
+    /// This direction's part of a channel's configuration.
+    pub const fn of(self, channel: &ChannelConfig) -> &DirectionConfig {
         match self {
-            Self::Down => Port::Terminal(0),
-            Self::Up => Port::Gateway,
+            Self::Down => &channel.down,
+            Self::Up => &channel.up,
         }
     }
 
@@ -46,16 +48,5 @@ impl Direction {
             Self::Down => "down",
             Self::Up => "up",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packet_leaves_at_the_other_side() {
-        assert_eq!(Port::Gateway.direction().exit(), Port::Terminal(0));
-        assert_eq!(Port::Terminal(0).direction().exit(), Port::Gateway);
     }
 }

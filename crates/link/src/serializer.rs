@@ -1,34 +1,78 @@
-//! The transmitter: one packet at a time, bits leave at the rate.
+//! The transmitter: one packet at a time, bits leave as fast as the link can.
 //!
-//! A packet of `B` bytes at rate `R` (bit/s) occupies the serializer for `8·B/R` seconds, in general not a whole number
-//! of nanoseconds. The exact end of service is kept as whole nanoseconds plus a fraction of denominator `R`, and the next
-//! packet of a busy period starts there; only the event is rounded up to the next nanosecond. So `n` packets back to back
-//! end when one packet of their total size would, whatever `n`.
+//! What a packet costs is `(size + overhead) × redundancy` bytes ([`Framing`]). How fast they leave is one of:
 //!
-//! A change of rate takes effect with the next packet: a modem changes its modulation between frames, not within one.
-//! Left out: framing overhead, a token bucket's burst.
+//! - unlimited: in no time;
+//! - a constant rate `R` (bit/s): `8·B/R` seconds for `B` bytes ([`tally`]);
+//! - recorded steps of rate, by the run's clock ([`steps`]);
+//! - recorded delivery opportunities, by the run's clock ([`opportunities`]).
+//!
+//! During an orbit's pauses the transmitter stands still ([`metered`]); at an unlimited rate, what would be sent in a
+//! pause leaves at its end.
+//!
+//! All of it is exact: service times are in general no whole number of nanoseconds, nor framed packets of bytes, so the
+//! end of service is kept as a whole number and a fraction, and the next packet of a busy period starts there; only the
+//! event is rounded up to the next nanosecond. So `n` packets back to back end when one packet of their total cost
+//! would, whatever `n`.
+//!
+//! A change of a setting takes effect with the next packet: a modem changes its modulation between frames, not within
+//! one. A started nanosecond, byte or opportunity is given up, once per change. Left out: a token bucket's burst, a
+//! transmitter that idles between frames of fixed length.
 
-use crate::Count;
+mod metered;
+mod opportunities;
+mod steps;
+mod tally;
+
+use crate::orbit::Pauses;
 use crate::packet::Slot;
+use crate::{Count, DirectionConfig, Framing, Trace, TraceRecord};
 use farhop_units::{Bytes, Instant, Rate};
+use metered::Metered;
+use opportunities::Opportunities;
+use std::sync::Arc;
+use steps::Steps;
+use tally::Tally;
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// The end of time, 584 years after the run's beginning: what never happens is due then.
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+const BIT_NANOS_PER_BYTE: u64 = 8 * 1_000_000_000;
 
-/// A transmitter of constant rate; `None` transmits in no time.
+/// A transmitter and the packet that it sends.
 #[derive(Debug)]
 pub(crate) struct Serializer<P> {
-    rate: Option<Rate>,
+    setting: Setting,
+    service: Service,
     in_service: Option<Slot<P>>,
     /// When service ends, rounded up.
     finish: Instant,
-    /// How far into the nanosecond before `finish` the exact end lies, in 1/rate ns; 0 if `finish` is exact.
-    fraction: u64,
+}
+
+/// What the speed of the transmitter follows from.
+#[derive(Debug, PartialEq)]
+struct Setting {
+    rate: Option<Rate>,
+    framing: Framing,
+    trace: Option<Trace>,
+    pauses: Option<Pauses>,
+}
+
+/// How far the transmitter is, by the kind of its speed.
+#[derive(Debug)]
+enum Service {
+    /// In no time, but not in a pause.
+    Unlimited(Option<Pauses>),
+    /// The tally counts nanoseconds.
+    Constant(Tally),
+    Steps(Box<Metered<Steps>>),
+    Opportunities(Box<Metered<Opportunities>>),
 }
 
 impl<P> Serializer<P> {
     /// An idle transmitter.
-    pub(crate) fn new(rate: Option<Rate>) -> Self {
-        Self { rate, in_service: None, finish: Instant::START, fraction: 0 }
+    pub(crate) fn new(config: &DirectionConfig) -> Self {
+        let setting = Setting::new(config);
+        Self { service: setting.service(), setting, in_service: None, finish: Instant::START }
     }
 
     /// Whether no packet is in service.
@@ -39,8 +83,7 @@ impl<P> Serializer<P> {
     /// Begins a busy period at `now`.
     pub(crate) fn start(&mut self, now: Instant, slot: Slot<P>) {
         debug_assert!(self.is_idle(), "one packet at a time");
-        self.finish = now;
-        self.fraction = 0;
+        self.finish = self.service.begin(now);
         self.serve(slot);
     }
 
@@ -58,12 +101,22 @@ impl<P> Serializer<P> {
         self.in_service.as_ref().map(|slot| (self.finish, slot.number))
     }
 
-    /// Changes the rate from the next packet on. The fraction of a nanosecond that was in units of the old rate is
-    /// rounded up, once per change.
-    pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
-        if self.rate != rate {
-            self.rate = rate;
-            self.fraction = 0;
+    /// Changes the settings from the next packet on; recorded rates and handovers stay by the run's clock. What changes
+    /// nothing here disturbs nothing. A packet that would never be done is served anew from `now`: a link that stands still
+    /// for ever could not be brought back otherwise.
+    pub(crate) fn set(&mut self, now: Instant, config: &DirectionConfig) {
+        let setting = Setting::new(config);
+        if setting == self.setting {
+            return;
+        }
+        self.service = setting.service();
+        self.setting = setting;
+        // Of no effect on an idle transmitter, whose next packet begins anew in any case.
+        self.service.begin(self.finish);
+        if self.finish == NEVER
+            && let Some(slot) = self.in_service.take()
+        {
+            self.start(now, slot);
         }
     }
 
@@ -74,113 +127,80 @@ impl<P> Serializer<P> {
 
     /// Puts `slot` into service at the exact end of the last one.
     fn serve(&mut self, slot: Slot<P>) {
-        if let Some(rate) = self.rate {
-            (self.finish, self.fraction) = exact_end(self.finish, self.fraction, slot.bytes, rate);
-        }
+        self.finish = self.service.end(self.finish, slot.bytes);
         self.in_service = Some(slot);
     }
 }
 
-/// The end of `bytes` sent at `rate` from (`start`, `fraction`), in the same form: a whole number of nanoseconds, rounded
-/// up, and how much of the last one is used.
-fn exact_end(start: Instant, fraction: u64, bytes: Bytes, rate: Rate) -> (Instant, u64) {
-    let bits_per_second = rate.bits_per_second();
-    let floor = start.as_nanos() - u64::from(fraction > 0);
-    let (nanos, fraction) = match bytes.get().checked_mul(8 * NANOS_PER_SECOND).and_then(|n| n.checked_add(fraction)) {
-        Some(work) => (work / bits_per_second, work % bits_per_second),
-        None => divide_wide(bytes, fraction, bits_per_second),
-    };
-    let end = floor.saturating_add(nanos).saturating_add(u64::from(fraction > 0));
-    (Instant::from_nanos(end), fraction)
-}
-
-/// The same division for what does not fit 64 bits: packets above 2.3 GB or rates above 2^63 bit/s.
-#[cold]
-fn divide_wide(bytes: Bytes, fraction: u64, bits_per_second: u64) -> (u64, u64) {
-    let work = u128::from(bytes.get()) * u128::from(8 * NANOS_PER_SECOND) + u128::from(fraction);
-    let rate = u128::from(bits_per_second);
-    let rest = u64::try_from(work % rate).expect("a remainder is below its 64-bit divisor");
-    (u64::try_from(work / rate).unwrap_or(u64::MAX), rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Port;
-    use proptest::prelude::*;
-    use std::time::Duration;
-
-    fn slot(bytes: u64) -> Slot<()> {
-        Slot { number: 0, bytes: Bytes::new(bytes), entered: Port::Gateway, packet: () }
+impl Setting {
+    /// What matters here: of an orbit its pauses alone, and no rate where a trace takes its place.
+    fn new(config: &DirectionConfig) -> Self {
+        Self {
+            rate: config.rate.filter(|_| config.trace.is_none()),
+            framing: config.framing,
+            trace: config.trace.clone(),
+            pauses: config.orbit.and_then(|orbit| orbit.pauses()),
+        }
     }
 
-    fn finish_time(serializer: &Serializer<()>) -> Instant {
-        serializer.next_finish().expect("a packet is in service").0
+    /// A transmitter at rest.
+    fn service(&self) -> Service {
+        let Some(Trace { record, end }) = &self.trace else { return self.constant() };
+        let tally = |units, bytes| Tally::new(self.framing, units, bytes);
+        match &**record {
+            TraceRecord::Steps { steps, length } => {
+                let capacity = Steps::new(steps, *length, *end);
+                Service::Steps(Box::new(Metered::new(capacity, tally(BIT_NANOS_PER_BYTE, 1), self.pauses)))
+            }
+            TraceRecord::Opportunities { .. } => {
+                let capacity = Opportunities::new(Arc::clone(record), *end);
+                let tally = tally(1, crate::trace::OPPORTUNITY_BYTES);
+                Service::Opportunities(Box::new(Metered::new(capacity, tally, self.pauses)))
+            }
+        }
     }
 
-    fn micros(count: u64) -> Instant {
-        Instant::START + Duration::from_micros(count)
-    }
-
-    #[test]
-    fn an_unlimited_rate_takes_no_time() {
-        let mut serializer = Serializer::new(None);
-        serializer.start(micros(7), slot(1500));
-        assert_eq!(finish_time(&serializer), micros(7));
-        assert!(serializer.finish(Some(slot(1500))).is_some());
-        assert_eq!(finish_time(&serializer), micros(7));
-    }
-
-    #[test]
-    fn the_packet_in_service_finishes_at_its_old_rate() {
-        let mut serializer = Serializer::new(Some(Rate::mbps(100)));
-        serializer.start(micros(0), slot(1500));
-        serializer.set_rate(Some(Rate::mbps(10)));
-        assert_eq!(finish_time(&serializer), micros(120));
-        serializer.finish(Some(slot(1500)));
-        assert_eq!(finish_time(&serializer), micros(1320));
-        serializer.set_rate(None);
-        serializer.finish(Some(slot(1500)));
-        assert_eq!(finish_time(&serializer), micros(1320));
-    }
-
-    #[test]
-    fn a_change_of_rate_rounds_a_started_nanosecond_up() {
-        // One byte takes 2 2/3 ns at 3 Gbit/s and 8 ns at 1 Gbit/s.
-        let mut serializer = Serializer::new(Some(Rate::mbps(3000)));
-        serializer.start(Instant::START, slot(1));
-        serializer.set_rate(Some(Rate::mbps(1000)));
-        serializer.finish(Some(slot(1)));
-        assert_eq!(finish_time(&serializer), Instant::from_nanos(3 + 8));
-    }
-
-    #[test]
-    fn what_ends_after_the_end_of_time_ends_there() {
-        let mut serializer = Serializer::new(Rate::from_bits_per_second(1));
-        serializer.start(micros(1), slot(u64::MAX));
-        assert_eq!(finish_time(&serializer), Instant::from_nanos(u64::MAX));
-    }
-
-    proptest! {
-        #[test]
-        fn packets_back_to_back_end_when_one_of_their_size_would(
-            bits in 1_u64.., start in 0_u64..1 << 60, sizes in proptest::collection::vec(0_u64..1 << 32, 1..50),
-        ) {
-            let rate = Rate::from_bits_per_second(bits).expect("above zero");
-            let start = Instant::from_nanos(start);
-            let mut serializer = Serializer::new(Some(rate));
-            let mut sent = Bytes::ZERO;
-            for (index, &bytes) in sizes.iter().enumerate() {
-                if index == 0 {
-                    serializer.start(start, slot(bytes));
-                } else {
-                    serializer.finish(Some(slot(bytes)));
-                }
-                sent += Bytes::new(bytes);
-                let expected = start + rate.transmission_time(sent);
-                prop_assume!(expected.as_nanos() < u64::MAX);
-                prop_assert_eq!(finish_time(&serializer), expected);
+    fn constant(&self) -> Service {
+        match (self.rate, self.pauses) {
+            (None, pauses) => Service::Unlimited(pauses),
+            (Some(rate), None) => {
+                Service::Constant(Tally::new(self.framing, BIT_NANOS_PER_BYTE, rate.bits_per_second()))
+            }
+            // One step, for ever.
+            (Some(rate), pauses) => {
+                let tally = Tally::new(self.framing, BIT_NANOS_PER_BYTE, 1);
+                Service::Steps(Box::new(Metered::new(Steps::constant(rate), tally, pauses)))
             }
         }
     }
 }
+
+impl Service {
+    /// A busy period begins at `now`: returns when sending can begin.
+    fn begin(&mut self, now: Instant) -> Instant {
+        match self {
+            Self::Unlimited(_) => now,
+            Self::Constant(tally) => {
+                tally.restart(u128::from(now.as_nanos()));
+                now
+            }
+            Self::Steps(metered) => metered.begin(now),
+            Self::Opportunities(metered) => metered.begin(now),
+        }
+    }
+
+    /// The end of a packet of so many bytes after what was sent so far, which was over at `start`.
+    fn end(&mut self, start: Instant, bytes: Bytes) -> Instant {
+        match self {
+            Self::Unlimited(None) => start,
+            Self::Unlimited(Some(pauses)) => pauses.resume(start),
+            Self::Constant(tally) => Instant::from_nanos(u64::try_from(tally.add(bytes)).unwrap_or(u64::MAX)),
+            // Without a byte, service ends as it begins, even if that is long after its capacity was there.
+            Self::Steps(metered) => metered.end(bytes).max(start),
+            Self::Opportunities(metered) => metered.end(bytes).max(start),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

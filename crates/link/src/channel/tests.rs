@@ -1,7 +1,9 @@
 use super::*;
-use crate::{DirectionConfig, DropReason, LossModel, Setting};
+use crate::{DirectionConfig, DropReason, LossModel, QueueLimit, Setting};
 use farhop_units::{Probability, Rate};
 use std::time::Duration;
+
+mod shared;
 
 /// A packet of a number and a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +21,8 @@ fn micros(count: u64) -> Instant {
 
 /// 100 Mbit/s (120 µs for a full packet), 1 ms, room for two full packets, down only.
 fn config() -> ChannelConfig {
-    let (rate, delay, queue) = (Some(Rate::mbps(100)), Duration::from_millis(1), Some(Bytes::new(3000)));
-    ChannelConfig { down: DirectionConfig { rate, delay, queue, loss: LossModel::None }, ..Default::default() }
+    let (rate, delay, queue) = (Some(Rate::mbps(100)), Duration::from_millis(1), QueueLimit::Bytes(Bytes::new(3000)));
+    ChannelConfig { down: DirectionConfig { rate, delay, queue, ..Default::default() }, ..Default::default() }
 }
 
 /// A channel with full packets 0, 1, 2, … that entered together at the start.
@@ -91,7 +93,7 @@ fn room_is_made_at_the_very_nanosecond_service_ends() {
 #[test]
 fn without_a_queue_an_idle_serializer_still_takes_a_packet() {
     let mut config = config();
-    config.down.queue = Some(Bytes::ZERO);
+    config.down.queue = QueueLimit::Bytes(Bytes::ZERO);
     let mut channel = with_burst(config, 2);
     assert_eq!(outcomes(&mut channel), [(1, 0, false), (0, 1120, true)]);
 }
@@ -184,7 +186,7 @@ fn a_change_first_runs_what_was_due_before_it() {
 #[test]
 fn a_smaller_queue_drops_arrivals_only() {
     let mut channel = with_burst(config(), 3);
-    let setting = Setting::Queue(Some(Bytes::new(1500)));
+    let setting = Setting::Queue(QueueLimit::Bytes(Bytes::new(1500)));
     channel.reconfigure(micros(0), Change { direction: Direction::Down, setting });
     channel.handle_packet(micros(10), Port::Gateway, Datagram(3, 40));
     assert_eq!(outcomes(&mut channel), [(3, 10, false), (0, 1120, true), (1, 1240, true), (2, 1360, true)]);

@@ -1,0 +1,87 @@
+//! The one grammar of compound settings: a word, then `name=value` terms, separated by blanks.
+//!
+//! `gilbert-elliott enter=1% leave=30%`, `codel target=5ms interval=100ms`. The same text stands in scenario files, on the
+//! command line and in packet logs. Values hold no blank; numbers and units are written together.
+
+use core::cell::RefCell;
+use farhop_units::{ParseError, duration};
+use std::time::Duration;
+
+/// A word and its terms, which are asked for one by one.
+#[derive(Debug)]
+pub(crate) struct Terms<'a> {
+    /// The first word; empty if the text begins with a term.
+    pub(crate) word: &'a str,
+    terms: Vec<(&'a str, &'a str)>,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Terms<'a> {
+    /// Takes `text` apart; `accepted` is what errors say would be accepted.
+    pub(crate) fn split(text: &'a str, accepted: &str) -> Result<Self, ParseError> {
+        let mut parts = text.split_whitespace().peekable();
+        let word = parts.next_if(|part| !part.contains('=')).unwrap_or_default();
+        let terms = parts.map(|part| {
+            part.split_once('=').ok_or_else(|| ParseError::new(format!("no \"=\" in \"{part}\""), accepted))
+        });
+        let terms: Vec<(&str, &str)> = terms.collect::<Result<_, _>>()?;
+        let twice = terms.iter().enumerate().find(|(place, (name, _))| terms[..*place].iter().any(|(n, _)| n == name));
+        match twice {
+            Some((_, (name, _))) => Err(ParseError::new(format!("\"{name}\" is given twice"), accepted)),
+            None => Ok(Self { word, terms, asked: RefCell::default() }),
+        }
+    }
+
+    /// The value of `name`, read by `parse`; `None` if it is absent.
+    pub(crate) fn get<T>(
+        &self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Result<Option<T>, ParseError> {
+        self.asked.borrow_mut().push(name);
+        let Some((_, value)) = self.terms.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        let explain = |error: ParseError| ParseError::new(format!("{name}: {}", error.problem), error.accepted);
+        parse(value).map(Some).map_err(explain)
+    }
+
+    /// Checks that every term was asked for.
+    pub(crate) fn finish(&self) -> Result<(), ParseError> {
+        let asked = self.asked.borrow();
+        match self.terms.iter().find(|(name, _)| !asked.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) if asked.is_empty() => {
+                Err(ParseError::new(format!("unknown term \"{name}\""), format!("\"{}\" alone", self.word)))
+            }
+            Some((name, _)) => Err(ParseError::new(format!("unknown term \"{name}\""), asked.join(", "))),
+        }
+    }
+}
+
+/// A time as a value, number and unit in one: `10ms`.
+pub(crate) fn time(span: Duration) -> String {
+    duration::format(span).replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farhop_units::Probability;
+
+    #[test]
+    fn terms_are_read_by_name() {
+        let terms = Terms::split("bursts enter=1%  leave=0.5", "a word").unwrap();
+        assert_eq!(terms.word, "bursts");
+        assert_eq!(terms.get("leave", str::parse::<Probability>), Ok(Probability::new(0.5)));
+        assert_eq!(terms.get("away", str::parse::<Probability>), Ok(None));
+        assert_eq!(terms.finish().unwrap_err().problem, "unknown term \"enter\"");
+        assert_eq!(terms.get("enter", str::parse::<Probability>), Ok(Probability::new(0.01)));
+        assert_eq!(terms.finish(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_a_term_is_refused() {
+        let problem = |text| Terms::split(text, "a word and terms").unwrap_err().problem;
+        assert_eq!(problem("bursts often"), "no \"=\" in \"often\"");
+        assert_eq!(problem("bursts a=1 b=2 a=3"), "\"a\" is given twice");
+    }
+}
