@@ -3,6 +3,8 @@ use crate::{DirectionConfig, DropReason, LossModel, QueueLimit, Setting};
 use farhop_units::{Probability, Rate};
 use std::time::Duration;
 
+mod access;
+mod outages;
 mod shared;
 
 /// A packet of a number and a size.

@@ -1,0 +1,72 @@
+//! A shared way up, seen from outside a channel. The schemes' own laws are tested beside them.
+
+use super::{Datagram, micros};
+use crate::{Change, Channel, ChannelConfig, Direction, DirectionConfig, Output, Port, Setting};
+use farhop_units::Rate;
+use std::time::Duration;
+
+/// Two terminals on a channel of 1 Mbit/s and 10 ms in frames of 8 ms with two slots, 500 B in each.
+fn tdma() -> ChannelConfig {
+    let up = DirectionConfig { rate: Some(Rate::mbps(1)), delay: Duration::from_millis(10), ..Default::default() };
+    let access = "tdma frame=8ms slots=2".parse().unwrap();
+    ChannelConfig { up, terminals: 2, access, ..Default::default() }
+}
+
+/// Number of the packet and time in µs of every delivery until the channel is empty.
+fn deliveries(channel: &mut Channel<Datagram>) -> Vec<(u64, u128)> {
+    while let Some(due) = channel.next_timeout() {
+        channel.handle_timeout(due);
+    }
+    core::iter::from_fn(|| channel.poll())
+        .map(|output| match output {
+            Output::Deliver { at, packet, .. } => (packet.0, at.since(micros(0)).as_micros()),
+            Output::Drop { .. } => panic!("{output:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_packet_leaves_with_the_slot_of_its_last_byte() {
+    let mut channel = Channel::new(tdma(), 1);
+    // Terminal 1 has the second slot of every frame, 4 to 8 ms: 600 B take two of them.
+    channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 600));
+    channel.handle_packet(micros(100), Port::Terminal(0), Datagram(1, 400));
+    assert_eq!(deliveries(&mut channel), [(1, 12_000 + 10_000), (0, 16_000 + 10_000)]);
+    let slots = channel.access_counters().unwrap();
+    assert_eq!(slots.used, 3);
+}
+
+#[test]
+fn terminals_keep_queues_of_their_own() {
+    let mut config = tdma();
+    config.up.queue = "1 packets".parse().unwrap();
+    let mut channel = Channel::new(config, 1);
+    for (terminal, number) in [(0, 0), (0, 1), (1, 2)] {
+        channel.handle_packet(micros(100), Port::Terminal(terminal), Datagram(number, 400));
+    }
+    assert!(matches!(channel.poll(), Some(Output::Drop { packet: Datagram(1, _), .. })));
+    assert_eq!(deliveries(&mut channel), [(2, 8_000 + 10_000), (0, 12_000 + 10_000)]);
+}
+
+#[test]
+fn a_slot_in_an_outage_stays_silent_and_the_packet_waits() {
+    let mut config = tdma();
+    config.up.outages = "at windows=1ms+20ms".parse().unwrap();
+    let mut channel = Channel::new(config, 1);
+    channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
+    // Slots of terminal 1 begin at 4, 12, 20 and 28 ms.
+    assert_eq!(deliveries(&mut channel), [(0, 32_000 + 10_000)]);
+}
+
+#[test]
+fn redundancy_fills_slots_and_a_change_of_it_is_noticed() {
+    let mut config = tdma();
+    config.up.framing = "redundancy=2/1".parse().unwrap();
+    let mut channel = Channel::new(config.clone(), 1);
+    channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
+    assert_eq!(deliveries(&mut channel), [(0, 16_000 + 10_000)]);
+    let mut channel = Channel::new(config, 1);
+    channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
+    channel.reconfigure(micros(200), Change { direction: Direction::Up, setting: Setting::Framing(Default::default()) });
+    assert_eq!(deliveries(&mut channel), [(0, 8_000 + 10_000)]);
+}
