@@ -63,13 +63,13 @@ mod tests {
     }
 
     fn delivery(millis: u64, port: Port) -> Output<Recorded> {
-        Output::Deliver { at: at(millis), port, packet: Recorded { id: 0, bytes: Bytes::new(1250) } }
+        Output::Deliver { at: at(millis), port, packet: Recorded::new(0, Bytes::new(1250)) }
     }
 
     #[test]
     fn deliveries_count_in_their_interval_and_direction_and_drops_do_not() {
         let terminal = Port::Terminal(0);
-        let packet = Recorded { id: 0, bytes: Bytes::new(1250) };
+        let packet = Recorded::new(0, Bytes::new(1250));
         let outputs = [
             delivery(90, terminal),
             delivery(100, terminal),

@@ -15,6 +15,7 @@
 //! [`Duration::MAX`](std::time::Duration::MAX); no formula allocates, panics, or loops longer than its slow start.
 
 mod error;
+mod expressible;
 mod limit;
 pub mod obata_2001;
 pub mod obata_2002;

@@ -41,7 +41,7 @@ fn on_the_wire(payload: f64, mss: Bytes) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::tests::{geo, scenario};
+    use crate::predict::tests::scenario;
     use farhop_scenario::{ChannelConfig, DirectionConfig};
     use farhop_units::Rate;
     use proptest::prelude::*;
@@ -55,10 +55,8 @@ mod tests {
     #[test]
     fn an_unlimited_rate_takes_no_time() {
         let mut scenario = scenario(&[10_000_000]);
-        scenario.link = ChannelConfig {
-            down: DirectionConfig { rate: None, ..geo() },
-            up: DirectionConfig { rate: None, ..geo() },
-        };
+        scenario.link.down.rate = None;
+        scenario.link.up.rate = None;
         assert_eq!(limit(&scenario), Duration::from_millis(500));
     }
 
@@ -68,7 +66,7 @@ mod tests {
         let before = limit(&scenario);
         let behind =
             DirectionConfig { rate: Some(Rate::mbps(1000)), delay: Duration::from_millis(20), ..Default::default() };
-        scenario.wan = ChannelConfig { down: behind.clone(), up: behind };
+        scenario.wan = ChannelConfig { down: behind.clone(), up: behind, ..ChannelConfig::default() };
         assert_eq!(limit(&scenario), before + Duration::from_millis(40));
         scenario.lan.down.rate = Some(Rate::mbps(50));
         let serialization = before - Duration::from_millis(500);

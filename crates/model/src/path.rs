@@ -151,14 +151,14 @@ pub(crate) fn directions(
     [direction(&scenario.wan), direction(&scenario.link), direction(&scenario.lan)]
 }
 
-/// The rate that a long transfer gets; `None` if no part limits it.
+/// The rate that a long transfer gets at most; `None` if no part limits it.
 pub(crate) fn slowest_rate(parts: [&DirectionConfig; 3]) -> Option<Rate> {
-    parts.into_iter().filter_map(|part| part.rate).min()
+    parts.into_iter().filter_map(DirectionConfig::peak_rate).min()
 }
 
-/// One-way propagation delay of all parts.
+/// One-way propagation delay of all parts, the least there is.
 pub(crate) fn total_delay(parts: [&DirectionConfig; 3]) -> Duration {
-    parts.into_iter().map(|part| part.delay).fold(Duration::ZERO, Duration::saturating_add)
+    parts.into_iter().map(DirectionConfig::least_delay).fold(Duration::ZERO, Duration::saturating_add)
 }
 
 /// Bytes × 8 over bit/s; a fraction of a byte is allowed, since windows are real numbers. No time if `rate` is unlimited.

@@ -4,9 +4,10 @@
 //! response header. What the formulas cannot describe becomes a [`Gap`] with the reason, never a guess; where the scenario
 //! differs from what they assume, the row's note says how.
 
+use crate::expressible::why_inexpressible;
 use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002};
 use farhop_results::{Architecture, CacheState, Gap, Row, Source};
-use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, LossModel, Scenario};
+use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub fn predict(scenario: &Scenario) -> Prediction {
             Err(reason) => prediction.gaps.push(Gap { architecture, source: Source::Predicted, reason }),
         }
     }
-    if let Ok(path) = Path::of(scenario) {
+    if let (Ok(path), None) = (Path::of(scenario), why_inexpressible(scenario)) {
         let bytes = scenario.page.objects.iter().fold(0_u64, |sum, object| sum.saturating_add(object.size.get()));
         prediction.saturation_window = obata_2001::eq13_saturation_window(&path);
         prediction.throughput = obata_2001::throughput(&path, Bytes::new(bytes), &obata_2001::Readings::default()).ok();
@@ -46,6 +47,9 @@ fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Resu
         return Err(why_no_formula(architecture).to_owned());
     }
     let formulas = formulas(scenario)?;
+    if let Some(reason) = why_inexpressible(scenario) {
+        return Err(reason);
+    }
     let path = Path::of(scenario).map_err(|error| error.to_string())?;
     formulas.iter().map(|formula| row(scenario, &path, *formula)).collect()
 }
@@ -182,7 +186,7 @@ fn note(scenario: &Scenario, formula: Formula, below_limit: bool) -> String {
 fn is_lossy(scenario: &Scenario) -> bool {
     [&scenario.wan, &scenario.link, &scenario.lan]
         .into_iter()
-        .any(|channel| channel.down.loss != LossModel::None || channel.up.loss != LossModel::None)
+        .any(|channel| !channel.down.loss.is_none() || !channel.up.loss.is_none())
 }
 
 fn has_more_than_the_link(scenario: &Scenario) -> bool {
@@ -207,7 +211,7 @@ pub(crate) mod tests {
         Scenario {
             name: "test".to_owned(),
             title: String::new(),
-            link: ChannelConfig { down: geo(), up: geo() },
+            link: ChannelConfig { down: geo(), up: geo(), ..ChannelConfig::default() },
             wan: ChannelConfig::default(),
             lan: ChannelConfig::default(),
             tcp: TcpConfig::of(Profile::Linux),
@@ -277,7 +281,8 @@ pub(crate) mod tests {
             delay: Duration::from_micros(micros),
             ..Default::default()
         };
-        scenario.link = ChannelConfig { down: direction(2_048_000, 258_600), up: direction(900_700, 17_300) };
+        scenario.link.down = direction(2_048_000, 258_600);
+        scenario.link.up = direction(900_700, 17_300);
         scenario.tcp =
             TcpConfig { initial_window: 1, max_window: Some(Bytes::kib(16)), ..TcpConfig::of(Profile::Bsd1997) };
         scenario.http.version = HttpVersion::Http10;

@@ -4,22 +4,29 @@
 //! in which every value is present, checked and in its own type, or one error that says what is wrong and what is accepted.
 //! [`Scenario::to_toml`] writes the resolved form, which reads back as the same scenario.
 //!
-//! What a file may say is in [`resolve`], key by key, with the defaults.
+//! What a file may say is in [`network`] and [`resolve`], key by key, with the defaults.
 
+mod brief;
 mod error;
+mod files;
+mod network;
 mod open;
 pub mod reader;
 mod render;
 mod resolve;
 mod scenario;
 pub mod shipped;
+mod traces;
 mod words;
 
+pub use brief::Brief;
 pub use error::ScenarioError;
 pub use open::{open, parse};
 pub use scenario::{RunConfig, Scenario};
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
-pub use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
+pub use farhop_link::{
+    Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
+};
 pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use farhop_web::{HttpConfig, HttpVersion, Object, Page, Reference};

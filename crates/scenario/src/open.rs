@@ -1,11 +1,12 @@
 //! From what a user types to a resolved scenario.
 
-use crate::reader::{Document, nearest};
-use crate::resolve::{PageFiles, resolve};
+use crate::files::Files;
+use crate::reader::{Document, ValueError, nearest};
+use crate::resolve::resolve;
 use crate::{Scenario, ScenarioError, shipped};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a file or a shipped scenario, with `assignments` (`key=value`) taking precedence over it.
 ///
@@ -15,7 +16,8 @@ use std::path::Path;
 /// There is neither, the file cannot be read, or a value in it or in `assignments` is wrong.
 pub fn open(given: &str, assignments: &[String]) -> Result<Scenario, ScenarioError> {
     if let Some(shipped) = shipped::find(given) {
-        let files = PageFiles::Shipped;
+        // What an assignment names is the user's, and relative to where the user is.
+        let files = Files::ShippedOrBeside(PathBuf::new());
         return read(given, &format!("{given}.toml"), shipped.text, assignments, &files);
     }
     let path = Path::new(given);
@@ -26,30 +28,25 @@ pub fn open(given: &str, assignments: &[String]) -> Result<Scenario, ScenarioErr
     };
     let name = path.file_stem().map_or_else(|| given.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    read(&name, given, &text, assignments, &PageFiles::Beside(folder))
+    read(&name, given, &text, assignments, &Files::Beside(folder))
 }
 
-/// Reads a scenario from text; page files are looked up among the shipped ones.
+/// Reads a scenario from text; files it names are looked up among the shipped ones.
 ///
 /// # Errors
 /// A value in `text` or `assignments` is wrong.
 pub fn parse(name: &str, text: &str, assignments: &[String]) -> Result<Scenario, ScenarioError> {
-    read(name, &format!("{name}.toml"), text, assignments, &PageFiles::Shipped)
+    read(name, &format!("{name}.toml"), text, assignments, &Files::Shipped)
 }
 
-fn read(
-    name: &str,
-    file: &str,
-    text: &str,
-    assignments: &[String],
-    pages: &PageFiles,
-) -> Result<Scenario, ScenarioError> {
+fn read(name: &str, file: &str, text: &str, assignments: &[String], named: &Files) -> Result<Scenario, ScenarioError> {
     let mut document = Document::parse(file, text)?;
     for assignment in assignments {
         document.set(assignment)?;
     }
     replace_page(&mut document);
-    Ok(resolve(name, &document, pages)?)
+    replace_rates(&mut document)?;
+    Ok(resolve(name, &document, named)?)
 }
 
 /// A page described on the command line replaces the file's, whichever way that was described.
@@ -64,8 +61,23 @@ fn replace_page(document: &mut Document) {
     }
 }
 
+/// A trace on the command line replaces the file's rate, and a rate its trace.
+fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
+    for table in ["link.down", "link.up", "wan", "lan"] {
+        let [rate, trace, end] = ["rate", "trace", "trace_end"].map(|word| format!("{table}.{word}"));
+        if document.is_set(&trace) && document.get(&trace, |text| Ok(text != "none"))? == Some(true) {
+            document.forget(&rate);
+        }
+        if document.is_set(&rate) {
+            document.forget(&trace);
+            document.forget(&end);
+        }
+    }
+    Ok(())
+}
+
 fn unknown(given: &str) -> ScenarioError {
-    let names: Vec<&str> = shipped::SHIPPED.iter().map(|shipped| shipped.name).collect();
+    let names: Vec<&str> = shipped::all().map(|shipped| shipped.name).collect();
     let suggestion = nearest(given, names.iter().copied());
     let suggestion = suggestion.map_or_else(String::new, |name| format!("; did you mean {name}?"));
     ScenarioError::Unknown { given: given.to_owned(), suggestion, shipped: names.join(", ") }

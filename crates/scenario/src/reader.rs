@@ -6,10 +6,13 @@
 
 use core::cell::RefCell;
 use core::fmt;
-use core::ops::Range;
 use farhop_units::ParseError;
 use thiserror::Error;
-use toml_edit::{Item, TableLike, Value};
+
+mod compound;
+mod flat;
+
+pub use compound::Spread;
 
 /// A parsed file whose keys are asked for one by one.
 #[derive(Debug)]
@@ -81,14 +84,14 @@ impl Document {
     pub fn parse(file: &str, text: &str) -> Result<Self, ValueError> {
         let parsed = toml_edit::Document::parse(text).map_err(|error| ValueError {
             file: file.to_owned(),
-            line: error.span().map(|span| line_of(text, &span)),
+            line: error.span().map(|span| flat::line_of(text, &span)),
             key: String::new(),
             value: None,
             problem: error.message().replace('\n', ", "),
             accepted: "TOML, e.g. [link.down] and below it rate = \"2 Mbit/s\"".to_owned(),
         })?;
         let mut entries = Vec::new();
-        flatten(text, "", parsed.as_table(), &mut entries);
+        flat::flatten(text, "", parsed.as_table(), &mut entries);
         Ok(Self { file: file.to_owned(), entries, asked: RefCell::default() })
     }
 
@@ -106,7 +109,7 @@ impl Document {
             accepted: "KEY=VALUE, e.g. link.down.delay=300ms".to_owned(),
         })?;
         let (key, value) = (key.trim(), value.trim().trim_matches('"'));
-        self.entries.retain(|entry| entry.key != key);
+        self.entries.retain(|entry| entry.key != key && !is_below(&entry.key, key));
         let value = Typed::Text(value.to_owned());
         self.entries.push(Entry { key: key.to_owned(), value, origin: Origin::CommandLine });
         Ok(())
@@ -117,9 +120,10 @@ impl Document {
         self.entries.iter().any(|entry| entry.key == key && entry.origin == Origin::CommandLine)
     }
 
-    /// Removes `key`, unless it was given on the command line.
+    /// Removes `key` and what is below it, unless it was given on the command line.
     pub fn forget(&mut self, key: &str) {
-        self.entries.retain(|entry| entry.key != key || entry.origin == Origin::CommandLine);
+        let is_meant = |entry: &Entry| entry.key == key || is_below(&entry.key, key);
+        self.entries.retain(|entry| !is_meant(entry) || entry.origin == Origin::CommandLine);
     }
 
     /// The value of `key`, read by `parse`; `None` if it is absent.
@@ -195,7 +199,7 @@ impl Document {
         match self.entries.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
             Some(entry) => {
-                let problem = match nearest(&entry.key, asked.iter().map(String::as_str)) {
+                let problem = match nearest(&entry.key, asked.iter().map(|known| entry.counterpart(known))) {
                     Some(known) => format!("unknown key; did you mean {known}?"),
                     None => "unknown key".to_owned(),
                 };
@@ -211,13 +215,33 @@ impl Document {
     }
 }
 
+impl Entry {
+    /// What of `known` this entry may have been meant for: of a table, the table that holds it.
+    fn counterpart<'a>(&self, known: &'a str) -> &'a str {
+        let depth = self.key.matches('.').count();
+        match (&self.value, known.match_indices('.').nth(depth)) {
+            (Typed::Other(_), Some((end, _))) => &known[..end],
+            _ => known,
+        }
+    }
+}
+
 impl Typed {
     fn as_written(&self) -> Option<String> {
         match self {
-            Self::Text(text) => Some(format!("{text:?}")),
-            Self::List(items) => Some(format!("{items:?}")),
+            Self::Text(text) => Some(shortened(format!("{text:?}"))),
+            Self::List(items) => Some(shortened(format!("{items:?}"))),
             Self::Other(_) => None,
         }
+    }
+}
+
+/// A trace or a page may be megabytes long; an error shows where it begins.
+fn shortened(text: String) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
@@ -243,45 +267,6 @@ fn siblings(key: &str, asked: &[String]) -> String {
     names.sort();
     names.dedup();
     if names.is_empty() { siblings(table, asked) } else { names.join(", ") }
-}
-
-fn flatten(text: &str, prefix: &str, table: &dyn TableLike, entries: &mut Vec<Entry>) {
-    for (name, item) in table.iter() {
-        let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-        let span = item.span().or_else(|| table.key(name).and_then(toml_edit::Key::span));
-        let origin = Origin::Line(span.map_or(1, |span| line_of(text, &span)));
-        if let Some(below) = item.as_table_like() {
-            entries.push(Entry { key: key.clone(), value: Typed::Other("a table"), origin });
-            flatten(text, &key, below, entries);
-        } else {
-            entries.push(Entry { key, value: typed(item), origin });
-        }
-    }
-}
-
-fn typed(item: &Item) -> Typed {
-    match item {
-        Item::Value(Value::Array(items)) => {
-            items.iter().map(scalar).collect::<Option<_>>().map_or(Typed::Other("a nested list"), Typed::List)
-        }
-        Item::Value(value) => scalar(value).map_or(Typed::Other("a table"), Typed::Text),
-        _ => Typed::Other("a list of tables"),
-    }
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.value().clone()),
-        Value::Integer(number) => Some(number.value().to_string()),
-        Value::Float(number) => Some(number.value().to_string()),
-        Value::Boolean(truth) => Some(truth.value().to_string()),
-        Value::Datetime(date) => Some(date.value().to_string()),
-        Value::Array(_) | Value::InlineTable(_) => None,
-    }
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.get(..span.start).unwrap_or(text).matches('\n').count() + 1
 }
 
 #[cfg(test)]

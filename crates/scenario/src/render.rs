@@ -3,8 +3,8 @@
 use crate::scenario::Scenario;
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
-use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
-use farhop_units::duration;
+use core::iter;
+use farhop_link::{ChannelConfig, DirectionConfig};
 
 impl Scenario {
     /// The scenario as a file that [`parse`](crate::parse) reads back as the same scenario.
@@ -14,6 +14,7 @@ impl Scenario {
             format!("title = {}\n", quoted(&self.title)),
             direction("link.down", &self.link.down),
             direction("link.up", &self.link.up),
+            access(&self.link),
             segment("wan", &self.wan),
             segment("lan", &self.lan),
             self.tcp_section(),
@@ -72,24 +73,30 @@ impl Scenario {
     }
 }
 
+/// How the terminals share the way up, each term of the scheme on a line of its own.
+fn access(config: &ChannelConfig) -> String {
+    let default = ChannelConfig::default();
+    if (config.terminals, &config.access) == (default.terminals, &default.access) {
+        return String::new();
+    }
+    let text = config.access.to_string();
+    let terms = text.split_whitespace().map(|part| part.split_once('=').unwrap_or(("scheme", part)));
+    let terms = terms.map(|(name, value)| (name, quoted(value)));
+    let lines: Vec<_> = iter::once(("terminals", config.terminals.to_string())).chain(terms).collect();
+    section("access", &lines)
+}
+
 fn segment(name: &str, config: &ChannelConfig) -> String {
     if *config == ChannelConfig::default() { String::new() } else { direction(name, &config.down) }
 }
 
+/// What everybody asks a link for, and every other setting that is not at its default.
 fn direction(name: &str, config: &DirectionConfig) -> String {
-    let loss = match config.loss {
-        LossModel::None => "0".to_owned(),
-        LossModel::Bernoulli(probability) => probability.get().to_string(),
-    };
-    section(
-        name,
-        &[
-            ("rate", limited(config.rate)),
-            ("delay", quoted(&duration::format(config.delay))),
-            ("queue", limited(config.queue)),
-            ("loss", quoted(&loss)),
-        ],
-    )
+    const ALWAYS: [&str; 4] = ["rate", "delay", "queue", "loss"];
+    let settings = config.settings().into_iter().zip(DirectionConfig::default().settings());
+    let shown = settings.filter(|(setting, usual)| setting != usual || ALWAYS.contains(&setting.word()));
+    let lines: Vec<_> = shown.map(|(setting, _)| (setting.word(), quoted(&setting.to_string()))).collect();
+    section(name, &lines)
 }
 
 fn section(name: &str, lines: &[(&str, String)]) -> String {

@@ -1,37 +1,23 @@
 //! What a scenario file may say, key by key, with bounds; `docs/scenario.md` lists them for users.
 
+use crate::files::Files;
 use crate::reader::{Document, ValueError};
 use crate::scenario::{RunConfig, Scenario};
-use crate::{shipped, words};
-use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
+use crate::{network, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
-use farhop_units::{Bytes, ParseError, Probability, Rate, duration};
+use farhop_units::{Bytes, ParseError};
 use farhop_web::{HttpConfig, HttpVersion, Page, PageError};
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// Where the files named by `page.sizes` are.
-pub(crate) enum PageFiles {
-    /// In the folder of the scenario file.
-    Beside(PathBuf),
-    /// Compiled in.
-    Shipped,
-}
-
-const MAX_DELAY: Duration = Duration::from_secs(24 * 3600);
-/// Queues default to at least this: 43 full packets.
-const MIN_DEFAULT_QUEUE: Bytes = Bytes::kb(64);
 
 /// Reads every key, in the order of the file format.
-pub(crate) fn resolve(name: &str, document: &Document, files: &PageFiles) -> Result<Scenario, ValueError> {
+pub(crate) fn resolve(name: &str, document: &Document, files: &Files) -> Result<Scenario, ValueError> {
     let version = document.get("version", |text| number(text, 1, 1))?;
     let scenario = Scenario {
         name: name.to_owned(),
         title: document.get("title", |text| Ok(text.to_owned()))?.unwrap_or_default(),
-        link: far_link(document)?,
-        wan: segment(document, "wan")?,
-        lan: segment(document, "lan")?,
+        link: network::far_link(document, files)?,
+        wan: network::segment(document, files, "wan")?,
+        lan: network::segment(document, files, "lan")?,
         tcp: tcp(document)?,
         page: page(document, files)?,
         http: http(document)?,
@@ -42,43 +28,6 @@ pub(crate) fn resolve(name: &str, document: &Document, files: &PageFiles) -> Res
         Some(_) => Ok(scenario),
         None => Err(document.missing("version", "version = 1, the format of this file")),
     }
-}
-
-fn far_link(document: &Document) -> Result<ChannelConfig, ValueError> {
-    let down = direction(document, "link.down")?;
-    let up = direction(document, "link.up")?;
-    Ok(with_default_queues(document, ("link.down", down), ("link.up", up)))
-}
-
-fn segment(document: &Document, table: &str) -> Result<ChannelConfig, ValueError> {
-    let both = direction(document, table)?;
-    Ok(with_default_queues(document, (table, both.clone()), (table, both)))
-}
-
-fn direction(document: &Document, table: &str) -> Result<DirectionConfig, ValueError> {
-    let key = |name: &str| format!("{table}.{name}");
-    Ok(DirectionConfig {
-        rate: document.get(&key("rate"), |text| or_unlimited(text, str::parse::<Rate>))?.flatten(),
-        delay: document.get(&key("delay"), delay)?.unwrap_or_default(),
-        queue: document.get(&key("queue"), |text| or_unlimited(text, str::parse::<Bytes>))?.flatten(),
-        loss: document.get(&key("loss"), loss)?.unwrap_or_default(),
-    })
-}
-
-/// A queue that the file does not give holds one bandwidth-delay product (RFC 3439 §2.1's rule of thumb).
-fn with_default_queues(
-    document: &Document,
-    (down_table, mut down): (&str, DirectionConfig),
-    (up_table, mut up): (&str, DirectionConfig),
-) -> ChannelConfig {
-    let rtt = down.delay + up.delay;
-    for (table, direction) in [(down_table, &mut down), (up_table, &mut up)] {
-        if let (Some(rate), false) = (direction.rate, document.has(&format!("{table}.queue"))) {
-            let product = rate.bytes_in(rtt);
-            direction.queue = Some(product.max(MIN_DEFAULT_QUEUE));
-        }
-    }
-    ChannelConfig { down, up }
 }
 
 fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
@@ -100,7 +49,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     })
 }
 
-fn page(document: &Document, files: &PageFiles) -> Result<Page, ValueError> {
+fn page(document: &Document, files: &Files) -> Result<Page, ValueError> {
     const ACCEPTED: &str =
         "one of sizes = \"FILE.csv\", table = \"the lines of such a file\", or objects = 20 with size = \"5 kB\"";
     let sizes = document.get("page.sizes", |path| read_page(path, files))?;
@@ -124,16 +73,9 @@ fn page(document: &Document, files: &PageFiles) -> Result<Page, ValueError> {
     }
 }
 
-fn read_page(path: &str, files: &PageFiles) -> Result<Page, ParseError> {
+fn read_page(path: &str, files: &Files) -> Result<Page, ParseError> {
     const ACCEPTED: &str = "a CSV file beside the scenario: name,type,bytes,offset_of_reference_in_html";
-    let text = match files {
-        PageFiles::Shipped => shipped::page(path)
-            .map(str::to_owned)
-            .ok_or_else(|| ParseError::new("no such page among the shipped ones", ACCEPTED))?,
-        PageFiles::Beside(folder) => std::fs::read_to_string(folder.join(path))
-            .map_err(|error| ParseError::new(format!("the page cannot be read ({error})"), ACCEPTED))?,
-    };
-    Page::from_csv(&text).map_err(page_error)
+    Page::from_csv(&files.read(path, "page", ACCEPTED)?).map_err(page_error)
 }
 
 fn http(document: &Document) -> Result<HttpConfig, ValueError> {
@@ -184,17 +126,6 @@ fn wrong_choice(architectures: &[Architecture]) -> Option<String> {
 
 fn none(text: &str) -> Result<(), ParseError> {
     words::choose(&[("none", ())], text)
-}
-
-fn delay(text: &str) -> Result<Duration, ParseError> {
-    let delay = duration::parse(text)?;
-    let accepted = "one way, from 0 ms to 24 h, e.g. \"250 ms\"";
-    if delay <= MAX_DELAY { Ok(delay) } else { Err(ParseError::new("longer than 24 h", accepted)) }
-}
-
-fn loss(text: &str) -> Result<LossModel, ParseError> {
-    let probability: Probability = text.parse()?;
-    Ok(if probability.is_zero() { LossModel::None } else { LossModel::Bernoulli(probability) })
 }
 
 /// The largest window that TCP can advertise (RFC 7323 §2.3).

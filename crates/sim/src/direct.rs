@@ -161,12 +161,12 @@ impl<'a> Direct<'a> {
     /// Does everything that can be done now.
     fn settle(&mut self) -> Result<(), LoadError> {
         loop {
-            if let Some(Arrival { at, host, parcel }) = self.path.poll() {
+            if let Some(Arrival { at, host, connection, segment }) = self.path.poll() {
                 if self.path.traffic().sent > MOST_PACKETS {
                     return Err(LoadError::TooManyPackets);
                 }
-                self.connections[parcel.connection].endpoint(host).handle_segment(at, &parcel.segment);
-                self.drain(host, parcel.connection);
+                self.connections[connection].endpoint(host).handle_segment(at, &segment);
+                self.drain(host, connection);
             } else if let Some(action) = self.browser.poll(self.now) {
                 self.act(action)?;
             } else {
@@ -205,7 +205,7 @@ impl<'a> Direct<'a> {
     fn drain(&mut self, host: Host, connection: usize) {
         while let Some(output) = self.connections[connection].endpoint(host).poll() {
             match (output, host) {
-                (Output::Transmit { at, segment }, _) => self.path.send(at, host, Parcel { connection, segment }),
+                (Output::Transmit { at, segment }, _) => self.path.send(at, host, Parcel::new(connection, segment)),
                 (Output::Connected { .. }, Host::Client) => self.browser.connected(connection),
                 (Output::Received { at, bytes }, Host::Client) => self.browser.received(at, connection, bytes),
                 (Output::Received { bytes, .. }, Host::Server) => self.serve(connection, bytes),

@@ -22,28 +22,45 @@ pub(crate) enum Host {
 /// A segment on its way, with the connection it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parcel {
-    pub(crate) connection: usize,
-    pub(crate) segment: Segment,
+    connection: usize,
+    segment: Segment,
+    /// A bit has been flipped on the way.
+    damaged: bool,
+}
+
+impl Parcel {
+    pub(crate) fn new(connection: usize, segment: Segment) -> Self {
+        Self { connection, segment, damaged: false }
+    }
 }
 
 impl Packet for Parcel {
     fn wire_bytes(&self) -> Bytes {
         self.segment.wire_bytes()
     }
+
+    fn flow(&self) -> u64 {
+        self.connection as u64
+    }
+
+    fn corrupt(&mut self, _draw: u64) {
+        self.damaged = true;
+    }
 }
 
-/// A parcel that has reached a host.
+/// A segment that has reached a host undamaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
     pub(crate) host: Host,
-    pub(crate) parcel: Parcel,
+    pub(crate) connection: usize,
+    pub(crate) segment: Segment,
 }
 
 /// What went through the path so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Traffic {
-    /// Parcels handed to the path, delivered to a host, and dropped on the way.
+    /// Parcels handed to the path; delivered to a host; dropped on the way, or by a host because they were damaged.
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
     pub(crate) dropped: u64,
@@ -125,8 +142,7 @@ impl Path {
                 Output::Deliver { at, port, packet } => self.leave(at, index, port, packet),
                 Output::Drop { port, reason, .. } => {
                     self.traffic.dropped += 1;
-                    // A packet is lost at the end of the pipe; a full queue it has never entered.
-                    self.count_hop(index, port.direction(), reason == DropReason::Lost);
+                    self.count_hop(index, port.direction(), has_passed_the_serializer(reason));
                 }
             }
         }
@@ -154,24 +170,34 @@ impl Path {
 
     /// Into the channel `index`, or to the host behind the last one.
     fn enter(&mut self, at: Instant, index: Option<usize>, direction: Direction, parcel: Parcel) {
-        let (host, port) = match direction {
-            Direction::Up => (Host::Server, Port::Terminal(0)),
-            Direction::Down => (Host::Client, Port::Gateway),
+        let (host, port, exit) = match direction {
+            Direction::Up => (Host::Server, Port::Terminal(0), Port::Gateway),
+            Direction::Down => (Host::Client, Port::Gateway, Port::Terminal(0)),
         };
         match index {
-            Some(index) if self.stages[index].transparent => self.leave(at, index, direction.exit(), parcel),
+            Some(index) if self.stages[index].transparent => self.leave(at, index, exit, parcel),
             Some(index) => self.stages[index].channel.handle_packet(at, port, parcel),
+            // The checksum of TCP finds every single flipped bit (RFC 9293 §3.1).
+            None if parcel.damaged => self.traffic.dropped += 1,
             None => {
+                let Parcel { connection, segment, .. } = parcel;
                 self.traffic.arrived += 1;
-                self.arrivals.push_back(Arrival { at, host, parcel });
+                self.arrivals.push_back(Arrival { at, host, connection, segment });
             }
         }
     }
 }
 
+/// Packets are lost at the end of the pipe or in an outage; those that queue or medium access give up were never sent.
+fn has_passed_the_serializer(reason: DropReason) -> bool {
+    matches!(reason, DropReason::Lost | DropReason::Outage)
+}
+
 impl Stage {
     fn new(config: &ChannelConfig, seed: u64) -> Self {
-        let constrains = |direction: &DirectionConfig| direction.rate.is_some() || !direction.delay.is_zero();
+        let constrains = |direction: &DirectionConfig| {
+            direction.rate.is_some() || direction.trace.is_some() || !direction.least_delay().is_zero()
+        };
         Self {
             channel: Channel::new(config.clone(), seed),
             transparent: config.is_transparent(),
@@ -184,13 +210,13 @@ impl Stage {
 mod tests {
     use super::*;
     use crate::scenarios::demo;
-    use farhop_link::LossModel;
+    use farhop_link::{LossModel, QueueLimit};
     use farhop_units::Probability;
     use proptest::prelude::*;
     use std::time::Duration;
 
     fn parcel(payload: u64) -> Parcel {
-        Parcel { connection: 0, segment: Segment { payload: Bytes::new(payload), ..Segment::default() } }
+        Parcel::new(0, Segment { payload: Bytes::new(payload), ..Segment::default() })
     }
 
     fn run(path: &mut Path) -> Vec<Arrival> {
@@ -222,12 +248,23 @@ mod tests {
         assert_eq!(path.traffic(), Traffic { sent: 1, arrived: 1, dropped: 0, hops: 1 });
     }
 
+    #[test]
+    fn damaged_segments_arrive_and_are_thrown_away() {
+        let mut scenario = demo();
+        scenario.link.down.corruption = Probability::ONE;
+        let mut path = Path::new(&scenario, 1);
+        path.send(Instant::START, Host::Server, parcel(1448));
+        path.send(Instant::START, Host::Client, parcel(0));
+        let hosts: Vec<Host> = run(&mut path).into_iter().map(|arrival| arrival.host).collect();
+        assert_eq!((hosts, path.traffic().dropped), (vec![Host::Server], 1));
+    }
+
     proptest! {
         #[test]
         fn what_is_sent_arrives_or_is_dropped(loss in 0.0..1.0, queue in 0_u64..20_000, seed: u64,
                                               sends in prop::collection::vec((0_u64..1_000_000, 0_u64..1448, any::<bool>()), 1..300)) {
             let mut scenario = demo();
-            scenario.link.down.queue = Some(Bytes::new(queue));
+            scenario.link.down.queue = QueueLimit::Bytes(Bytes::new(queue));
             scenario.link.up.loss = LossModel::Bernoulli(Probability::new(loss).expect("from 0 to 1"));
             scenario.wan.down.rate = Some(farhop_units::Rate::mbps(10));
             let mut path = Path::new(&scenario, seed);

@@ -1,7 +1,7 @@
 //! One scenario through every architecture it names.
 
 use crate::direct::{self, LoadError, Outcome};
-use farhop_link::{ChannelConfig, DirectionConfig, LossModel};
+use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
 use farhop_scenario::{Congestion, Scenario};
 
@@ -52,15 +52,39 @@ impl Simulation {
     }
 }
 
+/// Whether loads can differ from seed to seed.
 fn is_random(scenario: &Scenario) -> bool {
-    let loses = |direction: &DirectionConfig| direction.loss != LossModel::None;
-    let random = |channel: &ChannelConfig| loses(&channel.down) || loses(&channel.up);
+    let random = |channel: &ChannelConfig| {
+        is_contended(&channel.access) || [&channel.down, &channel.up].into_iter().any(rolls_dice)
+    };
     [&scenario.lan, &scenario.link, &scenario.wan].into_iter().any(random)
+}
+
+/// Whether terminals back off at random after collisions.
+fn is_contended(access: &Access) -> bool {
+    matches!(
+        access,
+        Access::AlohaPeriodic(_)
+            | Access::SlottedAloha(_)
+            | Access::Cfdama(Cfdama { requests: Requests::Random { .. }, .. })
+    )
+}
+
+fn rolls_dice(direction: &DirectionConfig) -> bool {
+    let probabilities = [direction.reordering.probability, direction.corruption, direction.duplication];
+    !direction.loss.is_none()
+        || direction.jitter != Jitter::None
+        || matches!(direction.outages, Outages::Random { .. })
+        || probabilities.into_iter().any(|probability| !probability.is_zero())
 }
 
 fn row(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     let loads: Vec<&Load> = loads.iter().collect();
-    let note = format!("TCP {}", controller(scenario.tcp.congestion));
+    let idle = match scenario.link.terminals {
+        1 => String::new(),
+        terminals => format!("; {} other terminals are idle", terminals - 1),
+    };
+    let note = format!("TCP {}{idle}", controller(scenario.tcp.congestion));
     let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
     Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
 }
@@ -71,5 +95,65 @@ fn controller(congestion: Congestion) -> &'static str {
         Congestion::NewReno => "NewReno",
         Congestion::Cubic => "CUBIC with HyStart",
         Congestion::Bbr => "BBR",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_with(assignment: &str) -> Row {
+        let scenario = farhop_scenario::open("obata-2002", &[assignment.to_owned()]).expect("the assignment is right");
+        simulate(&scenario, 1).rows.remove(0)
+    }
+
+    #[test]
+    fn what_is_random_is_loaded_several_times() {
+        for random in [
+            "link.down.loss=0.1 %",
+            "link.up.loss=bit-errors rate=1e-7",
+            "link.down.jitter=uniform max=5ms",
+            "link.up.reordering=probability=1% by=10ms",
+            "wan.outages=random up=60s down=1s",
+            "lan.corruption=0.1 %",
+            "link.down.duplication=0.1 %",
+            "access.scheme=slotted-aloha",
+            "access.scheme=cfdama requests=random",
+        ] {
+            assert_eq!(row_with(random).runs, 3, "{random}");
+        }
+        for certain in [
+            "link.down.queue=100 packets",
+            "link.down.discipline=fq-codel",
+            "link.down.framing=redundancy=16/15",
+            "link.up.outages=at windows=1s+100ms",
+            "link.orbit=leo altitude=550km elevation=25deg pause=30ms",
+            "access.scheme=cfdama",
+        ] {
+            assert_eq!(row_with(certain).runs, 1, "{certain}");
+        }
+    }
+
+    #[test]
+    fn every_setting_costs_time() {
+        let before = row_with("title=x").page_load_s;
+        for slower in [
+            "link.down.framing=redundancy=16/15",
+            "link.up.outages=at windows=250ms+200ms",
+            "link.orbit=geo elevation=40deg",
+            "link.down.jitter=uniform max=50ms",
+            "link.down.corruption=5 %",
+            "access.scheme=tdma",
+        ] {
+            let after = row_with(slower).page_load_s;
+            assert!(after > before, "{slower}: {after} s instead of {before} s");
+        }
+    }
+
+    #[test]
+    fn idle_terminals_are_told_in_the_note() {
+        let scenario = farhop_scenario::open("rwbp-128", &[]).expect("it is shipped");
+        let simulation = simulate(&scenario, 1);
+        assert_eq!(simulation.rows[0].note.as_deref(), Some("TCP Reno; 127 other terminals are idle"));
     }
 }

@@ -13,6 +13,8 @@ const ACCEPTED: &str = "a number from 0 to 1, or a percentage such as \"0.1 %\""
 impl Probability {
     /// Never.
     pub const ZERO: Self = Self(0.0);
+    /// Always.
+    pub const ONE: Self = Self(1.0);
 
     /// `value` if it lies from 0 to 1.
     pub fn new(value: f64) -> Option<Self> {

@@ -1,0 +1,88 @@
+//! What no published formula knows of a path.
+//!
+//! The formulas have one rate and one propagation delay each way and a queue that loses nothing. Losses they ignore, which their
+//! rows say; a geostationary path is a delay like any other. Everything else that a link may do changes the time in a way for which
+//! there is no term, and a number without it would be a guess.
+
+use farhop_scenario::{Access, ChannelConfig, DirectionConfig, Discipline, Jitter, Orbit, Outages, Scenario};
+
+/// Why no formula describes `scenario`'s path: the first thing on it that none has a term for, and where it is.
+pub(crate) fn why_inexpressible(scenario: &Scenario) -> Option<String> {
+    let channels = [("link", &scenario.link), ("wan", &scenario.wan), ("lan", &scenario.lan)];
+    let (place, what) = channels.into_iter().find_map(|(name, channel)| unknown_of_channel(name, channel))?;
+    Some(format!("no published formula knows {what} ({place})"))
+}
+
+fn unknown_of_channel(name: &str, channel: &ChannelConfig) -> Option<(String, &'static str)> {
+    if channel.access != Access::Dedicated {
+        return Some(("access".to_owned(), "medium access on a shared channel"));
+    }
+    let ways = [("down", &channel.down), ("up", &channel.up)];
+    ways.into_iter().find_map(|(way, config)| Some((format!("{name}.{way}"), unknown_of_direction(config)?)))
+}
+
+fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
+    let unknowns = [
+        (config.trace.is_some(), "a recorded rate or delay"),
+        (matches!(config.orbit, Some(Orbit::LowEarth { .. })), "a delay that changes as satellites pass"),
+        (config.discipline != Discipline::DropTail, "a queue that is not first in, first out"),
+        (!config.framing.is_none(), "framing"),
+        (config.jitter != Jitter::None, "jitter"),
+        (!config.reordering.probability.is_zero(), "reordering"),
+        (config.outages != Outages::None, "outages"),
+        (!config.corruption.is_zero(), "corruption"),
+        (!config.duplication.is_zero(), "duplication"),
+    ];
+    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::predict::tests::scenario;
+    use crate::{limit, predict};
+    use farhop_scenario::{Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit};
+    use farhop_units::{Bytes, Probability};
+    use std::time::Duration;
+
+    #[test]
+    fn what_has_no_term_is_a_gap_that_names_it_and_its_place() {
+        let mut jittery = scenario(&[5000]);
+        jittery.link.up.jitter = Jitter::Uniform(Duration::from_millis(1));
+        let mut intermittent = scenario(&[5000]);
+        intermittent.wan.down.outages = Outages::Random { up: Duration::from_secs(9), down: Duration::from_secs(1) };
+        let mut fair = scenario(&[5000]);
+        fair.link.down.discipline = Discipline::FairQueue { quantum: Bytes::new(1514) };
+        for (scenario, reason) in [
+            (jittery, "no published formula knows jitter (link.up)"),
+            (intermittent, "no published formula knows outages (wan.down)"),
+            (fair, "no published formula knows a queue that is not first in, first out (link.down)"),
+        ] {
+            let prediction = predict(&scenario);
+            assert_eq!((prediction.rows.len(), prediction.gaps[0].reason.as_str()), (0, reason));
+            assert_eq!((prediction.throughput, prediction.saturation_window), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_geostationary_path_is_a_delay_like_any_other() {
+        let (mut orbiting, mut delayed) = (scenario(&[5000]), scenario(&[5000]));
+        let orbit = Orbit::Geostationary { terminal_elevation_deg: 40.0, gateway_elevation_deg: 40.0 };
+        for way in [&mut orbiting.link.down, &mut orbiting.link.up] {
+            (way.delay, way.orbit) = (Duration::ZERO, Some(orbit));
+        }
+        for way in [&mut delayed.link.down, &mut delayed.link.up] {
+            way.delay = orbit.least_delay();
+        }
+        assert_eq!(predict(&orbiting).rows, predict(&delayed).rows);
+        assert_eq!(limit(&orbiting), limit(&delayed));
+    }
+
+    #[test]
+    fn loss_and_a_bounded_queue_are_told_in_the_note() {
+        let mut lossy = scenario(&[5000]);
+        lossy.link.down.loss = LossModel::Bernoulli(Probability::ONE);
+        lossy.link.down.queue = QueueLimit::Packets(3);
+        let row = &predict(&lossy).rows[0];
+        assert!(row.note.as_deref().is_some_and(|note| note.contains("no loss")));
+    }
+}
