@@ -1,6 +1,7 @@
-//! Pages, the browser-like loader and page-load metrics.
+//! Pages, recorded pages, the browser-like loader and page-load metrics.
 
 pub mod body;
+pub mod har;
 mod http;
 mod loader;
 mod page;

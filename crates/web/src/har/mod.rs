@@ -1,0 +1,288 @@
+//! Recorded pages: HTTP Archive (HAR) 1.2, as browsers, proxies and test services write it.
+//!
+//! The format is <http://www.softwareishard.com/blog/har-12-spec/> with what the tools in use make of it: Chrome's `_initiator`,
+//! `_priority`, `_resourceType` and `_transferSize`, WebPageTest's underscore fields, `null`, -1 or nothing for what is unknown, a byte
+//! order mark, halves of surrogate pairs in texts. Whatever is not essential may be missing or wrong; an entry without a usable URL or
+//! method is left out and said to be ([`Har::problems`]). Left out of the format: cookies (they are headers too), the cache's states,
+//! posted data, WebSocket messages, server addresses.
+//!
+//! Nothing here trusts its input: entries, file size and nesting are bounded, and numbers are checked before they become sizes or times.
+
+mod entry;
+mod json;
+mod timestamp;
+
+#[cfg(test)]
+mod tests;
+
+use crate::page::MAX_OBJECTS;
+use core::fmt;
+use farhop_units::Bytes;
+use json::Field;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::time::Duration;
+use thiserror::Error;
+use url::Url;
+
+/// The largest file that is read. Recordings with all bodies of heavy pages are tenths of it.
+pub const MAX_FILE: Bytes = Bytes::new(1_000_000_000);
+
+/// A recording: one or more pages with everything that was requested for them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Har {
+    /// The program that wrote the file, with its version.
+    pub creator: Option<String>,
+    /// The browser, with its version, where it is not the creator itself.
+    pub browser: Option<String>,
+    /// The pages, in the file's order. A proxy records none.
+    pub pages: Vec<RecordedPage>,
+    /// The requests, in the file's order.
+    pub entries: Vec<Entry>,
+    /// What could not be used, in the file's order.
+    pub problems: Vec<Problem>,
+}
+
+/// One navigation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedPage {
+    /// By which entries refer to it.
+    pub id: String,
+    /// Title or address.
+    pub title: String,
+    /// When the navigation began, from the beginning of the recording.
+    pub started: Option<Duration>,
+    /// From then to the `DOMContentLoaded` event.
+    pub content_loaded: Option<Duration>,
+    /// From then to the `load` event.
+    pub loaded: Option<Duration>,
+}
+
+/// One request with its response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// [`RecordedPage::id`] of the page it belongs to.
+    pub page: Option<String>,
+    /// What was requested.
+    pub url: Url,
+    /// `GET` and the like.
+    pub method: String,
+    /// `HTTP/1.1`, `h2`, `h3`, …, as recorded: tools do not agree on the spelling.
+    pub protocol: Option<String>,
+    /// Fields of the request.
+    pub request_headers: Vec<Header>,
+    /// Status of the response; `None` if there was none (refused, blocked, cancelled).
+    pub status: Option<u16>,
+    /// Fields of the response.
+    pub response_headers: Vec<Header>,
+    /// Media type of the body, with its parameters.
+    pub media_type: Option<String>,
+    /// Size of the body when decoded.
+    pub size: Option<Bytes>,
+    /// Size of the body as transferred, that is with its content coding.
+    pub coded_size: Option<Bytes>,
+    /// Bytes of the response as transferred, head included.
+    pub transferred: Option<Bytes>,
+    /// The body, decoded. Recordings may lack any of them.
+    pub body: Option<Vec<u8>>,
+    /// When the request began, from the beginning of the recording.
+    pub started: Option<Duration>,
+    /// Where its time went.
+    pub timings: Timings,
+    /// What caused it.
+    pub initiator: Option<Initiator>,
+    /// The browser's priority (`VeryHigh`, `Low`, …).
+    pub priority: Option<String>,
+    /// What the browser wanted it for (`document`, `script`, `image`, …).
+    pub resource_type: Option<String>,
+}
+
+/// A field of a message's head, as recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Name, in any case; recordings of HTTP/2 hold pseudo-header fields (`:status`) as well.
+    pub name: String,
+    /// Value. Firefox and Chrome join several fields of one name with line feeds.
+    pub value: String,
+}
+
+/// Where the time of a request went. `None` is "does not apply": no connection was made, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timings {
+    /// Waiting for a connection.
+    pub blocked: Option<Duration>,
+    /// Resolving the name.
+    pub dns: Option<Duration>,
+    /// Connecting, TLS included.
+    pub connect: Option<Duration>,
+    /// The part of `connect` that TLS took.
+    pub tls: Option<Duration>,
+    /// Sending the request.
+    pub send: Option<Duration>,
+    /// From the request's last byte to the response's first: a round trip and the server's thinking.
+    pub wait: Option<Duration>,
+    /// Receiving the response.
+    pub receive: Option<Duration>,
+}
+
+/// What caused a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Initiator {
+    /// `parser`, `script`, `preload`, `redirect`, `other`, …
+    pub kind: Option<String>,
+    /// The document or script that did.
+    pub url: Option<String>,
+    /// Where in it, counted from 1 by some tools and from 0 by others.
+    pub line: Option<u64>,
+}
+
+/// Something in the file that cannot be used and was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: the path of a field, e.g. `log.entries[17].request.url`.
+    pub field: String,
+    /// What is wrong, and what became of it.
+    pub problem: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+/// Why a file is no recording.
+#[derive(Debug, Error)]
+pub enum HarError {
+    /// Larger than any recording.
+    #[error("a HAR file of {0}; at most {MAX_FILE}")]
+    TooLarge(Bytes),
+    /// Not JSON, or not the JSON of a HAR; with line, column and what was expected there.
+    #[error("not a HAR file: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Har {
+    /// Reads a HAR file.
+    ///
+    /// # Errors
+    /// It is too large, is not JSON, has no `log.entries`, or too many of them.
+    pub fn parse(file: &[u8]) -> Result<Self, HarError> {
+        const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+        let size = Bytes::new(file.len() as u64);
+        if size > MAX_FILE {
+            return Err(HarError::TooLarge(size));
+        }
+        let text = json::without_lone_surrogates(file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file));
+        let file: File = serde_json::from_slice(&text)?;
+        Ok(file.log.into())
+    }
+}
+
+impl Entry {
+    /// The first value of the response's field `name`, whatever the case of either.
+    pub fn response_header(&self, name: &str) -> Option<&str> {
+        find(&self.response_headers, name)
+    }
+
+    /// The first value of the request's field `name`, whatever the case of either.
+    pub fn request_header(&self, name: &str) -> Option<&str> {
+        find(&self.request_headers, name)
+    }
+
+    /// What the body weighed on the wire, by the best that the recording knows: its coded size; else, if it was coded, all that was
+    /// transferred (a head too many), else its own size. `None` if the recording knows nothing at all.
+    pub fn body_on_the_wire(&self) -> Option<Bytes> {
+        let coding = self.response_header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"));
+        let held = self.size.or_else(|| Some(Bytes::new(self.body.as_ref()?.len() as u64)));
+        let coded = self.transferred.filter(|&transferred| coding.is_some() && transferred > Bytes::ZERO);
+        match (self.coded_size, coded, held) {
+            (Some(size), _, _) => Some(size),
+            (None, Some(coded), Some(held)) => Some(coded.min(held)),
+            (None, coded, held) => held.or(coded),
+        }
+    }
+}
+
+fn find<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
+    headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value.as_str())
+}
+
+#[derive(Deserialize)]
+struct File {
+    log: Log,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    #[serde(default)]
+    creator: Value,
+    #[serde(default)]
+    browser: Value,
+    #[serde(default)]
+    pages: Value,
+    entries: Entries,
+}
+
+impl From<Log> for Har {
+    fn from(log: Log) -> Self {
+        let Entries { mut entries, problems, begin } = log.entries;
+        for entry in &mut entries {
+            entry.started = entry.started.map(|started| started.saturating_sub(begin));
+        }
+        let pages = Field::new(&log.pages).items().map(|page| entry::page(page, begin)).collect();
+        Self { creator: entry::program(&log.creator), browser: entry::program(&log.browser), pages, entries, problems }
+    }
+}
+
+/// The entries, each freed of its JSON as soon as it is read.
+#[derive(Default)]
+struct Entries {
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+    /// Earliest start, from the Unix epoch.
+    begin: Duration,
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(EntriesVisitor)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Entries;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the array `entries`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Entries, A::Error> {
+        let mut read = Entries::default();
+        let mut index = 0;
+        while let Some(mut value) = sequence.next_element::<Value>()? {
+            if index == MAX_OBJECTS {
+                return Err(de::Error::custom(format_args!("more than {MAX_OBJECTS} entries")));
+            }
+            let problem = |field: &str, problem: Cow<'static, str>| Problem {
+                field: format!("log.entries[{index}]{field}"),
+                problem: problem.into_owned(),
+            };
+            match entry::entry(&mut value) {
+                Ok((entry, Some((field, text)))) => {
+                    read.problems.push(problem(field, text));
+                    read.entries.push(entry);
+                }
+                Ok((entry, None)) => read.entries.push(entry),
+                Err((field, text)) => read.problems.push(problem(field, text)),
+            }
+            index += 1;
+        }
+        read.begin = read.entries.iter().filter_map(|entry| entry.started).min().unwrap_or_default();
+        Ok(read)
+    }
+}
