@@ -20,10 +20,14 @@ pub(crate) enum Command {
     Predict(Run),
     /// A packet-level run in virtual time
     Simulate(Run),
-    /// Load the page for real over the emulated link, through each architecture (needs root)
+    /// Load the page for real over the emulated link, through each architecture
     Measure(Run),
-    /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/ (needs root)
+    /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/
     Emulate(Emulate),
+    /// Feed a packet log to the link in virtual time and compare every delivery and drop
+    Replay(Replay),
+    /// Say what works on this machine, what does not, why, and what to do
+    Doctor(Doctor),
     /// The accelerator's box at the slow end of the link: a proxy for clients
     Terminal(BoxConfig),
     /// The accelerator's box at the fast end of the link
@@ -42,6 +46,13 @@ pub(crate) struct ScenarioArgs {
     /// A scenario file, or the name of a shipped one (see `farhop scenarios`)
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+/// Values that take precedence over the scenario's.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Changes {
     /// Change a value, e.g. --set link.down.delay=300ms; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -64,11 +75,58 @@ pub(crate) struct Run {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Emulate {
+    /// A scenario file, or the name of a shipped one (see `farhop scenarios`); none with --live to change a running emulator
+    #[arg(value_name = "SCENARIO", required_unless_present = "live")]
+    pub(crate) scenario: Option<String>,
     #[command(flatten)]
-    pub(crate) scenario: ScenarioArgs,
+    pub(crate) changes: Changes,
+    /// Number of terminals, each with a client of its own; the same as --set access.terminals=N
+    #[arg(long, value_name = "N")]
+    pub(crate) terminals: Option<u16>,
+    /// Serve a folder at http(s)://server/, or every host of a recorded page (page.har) under its own name
+    #[arg(long, value_name = "DIR|HAR")]
+    pub(crate) serve: Option<PathBuf>,
+    /// Let the inside reach the network of this machine, beyond the server
+    #[arg(long)]
+    pub(crate) nat: bool,
+    /// Change the link while it runs: KEY=VALUE, on a running emulator now, or with a scenario TIME:KEY=VALUE after its start
+    #[arg(long, value_name = "[TIME:]KEY=VALUE")]
+    pub(crate) live: Vec<String>,
+    /// Which running emulator --live changes, if there are several
+    #[arg(long, value_name = "NUMBER", conflicts_with = "scenario")]
+    pub(crate) instance: Option<u32>,
+    /// Write the far link's packets to this file, for Wireshark or tcpdump
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write what the far link did to every packet to this file, for `farhop replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Carry TCP in pieces of up to 64 KiB instead of packets: faster, only for links of unlimited rate
+    #[arg(long)]
+    pub(crate) offload: bool,
     /// The command and its arguments; without one, your shell
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Remove what killed emulators have left behind
+    #[arg(long)]
+    pub(crate) clean: bool,
+    /// Print one JSON object on stdout instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Replay {
+    /// A packet log, as `farhop emulate --log` writes it
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+    /// Print one JSON object on stdout instead of a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -95,7 +153,18 @@ impl Command {
     }
 }
 
-impl ScenarioArgs {
+impl Command {
+    /// Whether the command makes namespaces. An ordinary user can do so only from the very start of the process.
+    pub(crate) const fn emulates(&self) -> bool {
+        match self {
+            Self::Compare(_) | Self::Measure(_) => true,
+            Self::Emulate(args) => args.scenario.is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl Changes {
     /// The assignments in force, the seed among them.
     pub(crate) fn assignments(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| format!("run.seed={seed}"));

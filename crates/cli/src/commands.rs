@@ -2,8 +2,10 @@
 
 mod boxes;
 mod compare;
+mod doctor;
 mod emulate;
 mod files;
+mod replay;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -17,6 +19,8 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
         Command::Simulate(args) => compare::simulate(&args),
         Command::Measure(args) => compare::measure(&args),
         Command::Emulate(args) => emulate::emulate(&args),
+        Command::Replay(args) => replay::replay(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Terminal(args) => boxes::terminal(&args),
         Command::Gateway(args) => boxes::gateway(&args),
         Command::Keys(args) => boxes::keys(&args),

@@ -1,5 +1,7 @@
 //! Why a command failed, and the exit code that says so.
 
+use farhop_emu::replay::ReplayError;
+use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,9 +17,18 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Emulation(#[from] farhop_emu::EmuError),
     #[error(transparent)]
+    Origin(#[from] OriginError),
+    #[error(transparent)]
     Measurement(#[from] farhop_measure::MeasureError),
     #[error("{path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Replay { path: PathBuf, source: Box<ReplayError> },
+    /// A wrong flag that the command line alone cannot know to be wrong.
+    #[error("{0}")]
+    Usage(String),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -26,7 +37,15 @@ impl CliError {
     /// 2 for a bad file or flag, 1 for a run that failed.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Scenario(_) => ExitCode::from(2),
+            Self::Scenario(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
+            Self::Origin(
+                OriginError::Read { .. }
+                | OriginError::Har { .. }
+                | OriginError::NothingRecorded { .. }
+                | OriginError::TooManyHosts { .. },
+            ) => ExitCode::from(2),
+            // A log that the link does not reproduce is a failed run; one that cannot be read is a bad file.
+            Self::Replay { source, .. } if !matches!(**source, ReplayError::Difference(_)) => ExitCode::from(2),
             Self::Proxy(ProxyError::Config(_) | ProxyError::Read { .. } | ProxyError::Key { .. }) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }

@@ -16,6 +16,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
+    if args.command.emulates() {
+        // Without the right to emulate, the command itself says so where it needs it.
+        let _ = farhop_emu::enter_user_namespace();
+    }
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())

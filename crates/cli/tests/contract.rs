@@ -19,8 +19,12 @@ fn json(output: &Output) -> serde_json::Value {
 fn shipped_scenarios_are_listed_and_correct() {
     let listed = farhop(&["scenarios"]);
     let text = String::from_utf8(listed.stdout).unwrap();
-    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.contains(&"demo") && names.contains(&"demo-http10"), "{text}");
+    // Groups have a heading, their scenarios are indented below it.
+    let entries = text.lines().filter_map(|line| line.strip_prefix("  "));
+    let names: Vec<&str> = entries.filter_map(|entry| entry.split_whitespace().next()).collect();
+    for name in ["demo", "geo-consumer", "quic4sat-250-3-lossy", "rwbp-128", "mars"] {
+        assert!(names.contains(&name), "{name} is not in\n{text}");
+    }
     for name in names {
         assert_eq!(farhop(&["check", name]).status.code(), Some(0), "{name}");
     }
@@ -46,6 +50,13 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["simulate", "/nowhere/x.toml"], "no such file"),
         (vec!["cmopare", "demo"], "compare"),
         (vec!["terminal", "/nowhere/terminal.toml"], "/nowhere/terminal.toml"),
+        (vec!["replay", "/nowhere/run.csv"], "/nowhere/run.csv"),
+        (vec!["replay", env!("CARGO_MANIFEST_PATH")], "not a packet log"),
+        (vec!["emulate", "demo", "--live", "10s:link.down.rate", "--", "true"], "no \"=\""),
+        (vec!["emulate", "demo", "--serve", "/nowhere", "--", "true"], "/nowhere"),
+        (vec!["emulate"], "SCENARIO"),
+        (vec!["check", "rwbp-128", "--set", "access.scheme=tdma", "--set", "access.slots=12"], "access.slots"),
+        (vec!["check", "demo", "--set", "link.down.loss.entr=1%"], "link.down.loss"),
     ];
     for (args, expected) in cases {
         let output = farhop(&args);

@@ -69,7 +69,7 @@ struct Session {
 
 impl Session {
     fn open(args: &ScenarioArgs) -> Result<Self, CliError> {
-        let scenario = open(&args.scenario, &args.assignments())?;
+        let scenario = open(&args.scenario, &args.changes.assignments())?;
         let results = Results {
             scenario: scenario.name.clone(),
             title: scenario.title.clone(),

@@ -1,25 +1,151 @@
-//! `farhop emulate`: any program behind the scenario's link, the scenario's page at `http://server/`.
+//! `farhop emulate`: any program behind the scenario's link.
+//!
+//! Beyond the link stands the scenario's page at `http://server/`, or what `--serve` names. Without a scenario, `--live` changes
+//! the link of an emulator that is running.
 
 use crate::args::Emulate;
 use crate::error::CliError;
-use farhop_emu::{Recording, Summary, Testbed, run_at_client};
+use farhop_emu::{EmuError, Options, Recording, Summary, Testbed, Windows, control, run_at_client};
 use farhop_measure::{MeasureError, Origin};
-use farhop_scenario::open;
+use farhop_origin::{OriginOptions, Origins, Site};
+use farhop_scenario::{Scenario, open};
+use farhop_units::duration;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Runs the command (or a shell) as the client and returns its exit status.
 pub(crate) fn emulate(args: &Emulate) -> Result<ExitCode, CliError> {
-    let scenario = open(&args.scenario.scenario, &args.scenario.assignments())?;
-    let testbed = Testbed::start_with(&scenario, Recording::Totals)?;
-    let origin = match Origin::start(&testbed, &scenario) {
-        Err(error @ MeasureError::TooLarge { .. }) => {
-            eprintln!("nothing is served at http://server/: {error}");
-            None
-        }
-        origin => Some(origin?),
-    };
-    let exit_code = run_at_client(&testbed, &args.command)?;
-    origin.map_or(Ok(()), Origin::end)?;
+    let Some(given) = &args.scenario else { return change_running(args) };
+    let scenario = open(given, &assignments(args))?;
+    let site = args.serve.as_deref().map(Site::open).transpose()?;
+    let testbed = Testbed::start_with(&scenario, &options(args)?)?;
+    let service = Service::start(&testbed, &scenario, site)?;
+    introduce(&testbed, &service);
+    let exit_code = run_at_client(&testbed, &args.command, &service.environment())?;
+    service.end()?;
     eprintln!("{}", Summary::from(&testbed.stop()?));
     Ok(ExitCode::from(exit_code))
+}
+
+/// Changes the link of an emulator that runs already.
+fn change_running(args: &Emulate) -> Result<ExitCode, CliError> {
+    let line = format!("set {}", args.live.join(", "));
+    for answer in control::send(args.instance, &[line]).map_err(EmuError::from)? {
+        eprintln!("{answer}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn assignments(args: &Emulate) -> Vec<String> {
+    let terminals = args.terminals.map(|count| format!("access.terminals={count}"));
+    args.changes.assignments().into_iter().chain(terminals).collect()
+}
+
+fn options(args: &Emulate) -> Result<Options, CliError> {
+    Ok(Options {
+        recording: Recording::Totals,
+        nat: args.nat,
+        log: args.log.clone(),
+        pcap: args.pcap.clone(),
+        live: args.live.iter().map(|text| timed(text)).collect::<Result<_, _>>()?,
+        offload: args.offload,
+    })
+}
+
+/// Reads `10s:link.down.rate=2Mbit/s`; without a time, the change is made at once.
+fn timed(text: &str) -> Result<(Duration, String, String), CliError> {
+    const ACCEPTED: &str = "TIME:KEY=VALUE, e.g. --live 10s:link.down.rate=2Mbit/s";
+    let refuse = |problem: &str| CliError::Usage(format!("--live {text}: {problem}\n  accepted: {ACCEPTED}"));
+    let (name, value) = text.split_once('=').ok_or_else(|| refuse("no \"=\""))?;
+    let (at, name) = match name.split_once(':') {
+        Some((at, name)) => (duration::parse(at).map_err(|error| refuse(&error.problem))?, name),
+        None => (Duration::ZERO, name),
+    };
+    Ok((at, name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// What stands beyond the link.
+enum Service {
+    /// The scenario's page, if it is not too large.
+    Page(Option<Origin>),
+    /// A folder or a recorded page.
+    Site(Box<Origins>),
+}
+
+impl Service {
+    fn start(testbed: &Testbed, scenario: &Scenario, site: Option<Site>) -> Result<Self, CliError> {
+        if let Some(site) = site {
+            let usual = OriginOptions::default();
+            // A client that answers after a round trip is not silent.
+            let patience = usual.patience.max(scenario.link.rtt() * 8);
+            return Ok(Self::Site(Box::new(Origins::start(testbed, site, &OriginOptions { patience, ..usual })?)));
+        }
+        match Origin::start(testbed, scenario) {
+            Err(error @ MeasureError::TooLarge { .. }) => {
+                eprintln!("nothing is served at http://server/: {error}");
+                Ok(Self::Page(None))
+            }
+            origin => Ok(Self::Page(Some(origin?))),
+        }
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Page(_) => Vec::new(),
+            Self::Site(origins) => origins.environment(),
+        }
+    }
+
+    fn end(self) -> Result<(), CliError> {
+        match self {
+            Self::Page(origin) => Ok(origin.map_or(Ok(()), Origin::end)?),
+            Self::Site(origins) => {
+                for missed in origins.missed() {
+                    eprintln!("not in the recording: {missed}");
+                }
+                Ok(origins.stop()?)
+            }
+        }
+    }
+}
+
+/// Says what cannot be seen from inside: names of the other clients, what is served, windows in force.
+fn introduce(testbed: &Testbed, service: &Service) {
+    if testbed.terminals() > 1 {
+        let clients = (0..testbed.terminals()).filter_map(|number| testbed.client(number));
+        let names: Vec<&str> = clients.map(farhop_emu::Namespace::name).collect();
+        eprintln!("clients, for `ip netns exec NAME CMD`: {}", names.join(" "));
+    }
+    if let Service::Site(origins) = service {
+        let names: Vec<String> = origins.names().iter().map(|name| name.name.clone()).collect();
+        eprintln!("served: {}; certificates by {}", names.join(" "), origins.certificate().display());
+        origins.notes().iter().for_each(|note| eprintln!("note: {note}"));
+    }
+    eprintln!("TCP inside, as measured: {}", told(&testbed.windows()));
+}
+
+/// The windows in force.
+fn told(windows: &Windows) -> String {
+    let advertised = match windows.advertised {
+        Some(window) => format!("receive window {window}"),
+        None => "receive window left to the kernel's autotuning".to_owned(),
+    };
+    format!("initial window {} segments of {}, {advertised}", windows.initial, windows.segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_may_have_a_time() {
+        let at = |text| timed(text).map(|(at, name, value)| (at.as_millis(), name, value)).map_err(|e| e.to_string());
+        let change = |millis, value: &str| Ok((millis, "link.down.rate".to_owned(), value.to_owned()));
+        assert_eq!(at("1.5s:link.down.rate=2Mbit/s"), change(1500, "2Mbit/s"));
+        assert_eq!(at("link.down.rate=2Mbit/s"), change(0, "2Mbit/s"));
+        // Values may hold what separates times and names.
+        assert_eq!(at("link.down.loss=gilbert-elliott enter=1% leave=9%").unwrap().2, "gilbert-elliott enter=1% leave=9%");
+        assert!(at("10s:link.down.rate").unwrap_err().starts_with("--live 10s:link.down.rate: no \"=\""));
+        assert!(at("soon:link.down.rate=1Mbit/s").unwrap_err().contains("no number in \"soon\""));
+    }
 }

@@ -2,24 +2,35 @@
 
 use crate::args::ScenarioArgs;
 use crate::error::CliError;
-use farhop_scenario::{open, shipped};
+use farhop_scenario::{Brief, open, shipped};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Lists the shipped scenarios.
+/// Lists the shipped scenarios, group by group: rates down and up, round trip, loss, title.
 pub(crate) fn scenarios() -> Result<ExitCode, CliError> {
     let mut out = std::io::stdout().lock();
-    for known in shipped::SHIPPED {
-        let scenario = open(known.name, &[])?;
-        writeln!(out, "{:<14} {}", known.name, scenario.title)?;
+    for (place, group) in shipped::GROUPS.iter().enumerate() {
+        let gap = if place == 0 { "" } else { "\n" };
+        writeln!(out, "{gap}{}", group.title)?;
+        for known in group.scenarios {
+            let scenario = open(known.name, &[])?;
+            let Brief { rate, round_trip, loss } = scenario.brief();
+            let loss = if loss == "none" { String::new() } else { format!("loss {loss}") };
+            writeln!(out, "  {:<22} {rate:>20} {round_trip:>11}  {loss:<13}  {}", known.name, scenario.title)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks a scenario and prints it resolved.
+/// Checks a scenario and prints it resolved, its traces in a line each.
 pub(crate) fn check(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
-    let scenario = open(&args.scenario, &args.assignments())?;
+    let scenario = open(&args.scenario, &args.changes.assignments())?;
     writeln!(std::io::stdout().lock(), "{}", scenario.to_toml().trim_end())?;
+    for (key, way) in [("link.down", &scenario.link.down), ("link.up", &scenario.link.up)] {
+        if let Some(trace) = &way.trace {
+            eprintln!("{key}.trace: {}", trace.summary());
+        }
+    }
     eprintln!("{}: correct", args.scenario);
     Ok(ExitCode::SUCCESS)
 }
