@@ -10,7 +10,7 @@ help:
 	@echo "make build   build target/release/farhop"
 	@echo "make test    install what tests need, run all tests"
 	@echo "make lint    formatting, clippy, licences and layering"
-	@echo "make bench   measure the parts: link throughput, emulator lateness"
+	@echo "make bench   measure the parts: link throughput, what the emulator keeps and costs"
 
 demo: build
 	$(FARHOP) compare demo
@@ -33,7 +33,7 @@ lint:
 
 bench: build
 	cargo run --release --locked -p farhop-link --example throughput
-	cargo run --release --locked -p farhop-emu --example lateness
+	cargo run --release --locked -p farhop-emu --example bench
 
 clean:
 	cargo clean

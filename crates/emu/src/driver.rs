@@ -1,253 +1,245 @@
-//! The real-time driver: one thread that moves packets between TUN devices through `farhop_link` channels.
+//! The real-time driver: moves packets between devices through `farhop_link` channels.
 //!
-//! It reads what has arrived, feeds the channel with the time of reading, writes what the channel delivers and sleeps until a
-//! packet arrives or one falls due. The channel decides everything from arrival times; a late wake-up makes a delivery late
-//! but changes no decision. Lateness is the time at which a packet is handed to the kernel minus the time it was due.
+//! ```text
+//! devices ── read ──▶ link's thread: channels ──────────────── write ──▶ devices
+//!                                        └─▶ a thread per direction ┘
+//! ```
 //!
-//! Handing a packet to the kernel runs the receiving host's network stack, up to its TCP's answer, so that one thread
-//! carries some 50,000 packets a second: full packets at 100 Mbit/s both ways, but not hundreds of ACKs in a row at that rate.
+//! The link's thread reads what has arrived, feeds the channel with the time of reading and sleeps until a packet arrives or
+//! one is about to fall due. The channel decides everything from arrival times; a late wake-up makes a delivery late but
+//! changes no decision. Lateness is the time at which a packet is handed to the kernel minus the time it was due.
 //!
-//! The thread asks for real-time priority (`SCHED_FIFO`) and a timer slack of 1 ns. Without the right to have the former it
-//! goes on and the recorded lateness says what that cost.
+//! A packet is handed over by the link's thread itself where that takes hardly longer than copying it ([`Device::is_quick`])
+//! and no more wait to be read; else by a thread of its direction ([`writer`]).
+//!
+//! A host that takes its packets more slowly than the link delivers them makes the driver read less: what has not been read
+//! waits in the device of its sender, where it has not arrived at the link yet.
+//!
+//! The threads ask for real-time priority (`SCHED_FIFO`) and a timer slack of 1 ns.
+//!
+//! [`Device::is_quick`]: crate::device::Device::is_quick
+
+mod frame;
+mod poller;
+mod real_time;
+mod recorder;
+mod remote;
+mod segment;
+mod sleep;
+mod writer;
+
+pub(crate) use recorder::Files;
+pub use recorder::Written;
+pub(crate) use remote::Remote;
+pub(crate) use segment::{Ends, Memory, Segment, SegmentRecord};
 
 use crate::clock::Clock;
-use crate::lateness::Lateness;
-use crate::record::LinkRecord;
-use crate::tun::Tun;
-use farhop_link::replay::{Input, Recorded};
-use farhop_link::{Channel, ChannelConfig, Output, Packet, Port};
-use farhop_units::{Bytes, Instant};
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
-use std::io::{PipeReader, PipeWriter};
-use std::os::fd::AsFd;
+use farhop_link::{Direction, Port};
+use poller::{Poller, Ready};
+use real_time::Priority;
+use remote::{Command, Commands};
+use sleep::Sleep;
+use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use writer::{Handed, Pool, Writer};
 
 /// Largest packet on an emulated link: the devices' MTU.
 pub(crate) const MTU: usize = 1500;
 
-/// Packets read from one device before the channels' due packets get their turn.
-const READ_BATCH: usize = 16;
+/// Largest bundle of packets where they are bundled: the largest that an IPv4 header can tell.
+const LARGEST_BUNDLE: usize = 65535;
 
-type Buffer = Box<[u8; MTU]>;
-
-/// A real packet inside a channel.
-#[derive(Debug)]
-struct Frame {
-    id: u64,
-    length: usize,
-    buffer: Buffer,
-}
-
-impl Frame {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.length]
-    }
-
-    fn recorded(&self) -> Recorded {
-        Recorded { id: self.id, bytes: self.wire_bytes() }
-    }
-}
-
-impl Packet for Frame {
-    fn wire_bytes(&self) -> Bytes {
-        Bytes::new(self.length as u64)
-    }
-}
-
-/// The devices at the ends of an emulated link. Clones share them.
-#[derive(Debug, Clone)]
-pub(crate) struct Ends {
-    pub(crate) gateway_side: Arc<Tun>,
-    pub(crate) terminal_side: Arc<Tun>,
-}
-
-/// One emulated link: a channel with a device at each end.
-#[derive(Debug)]
-pub(crate) struct Segment {
-    channel: Channel<Frame>,
-    ends: Ends,
-    packets: u64,
-    dropped: u64,
-    lateness: Lateness,
-    log: Option<LinkRecord>,
-    spare: Vec<Buffer>,
-}
-
-/// What a segment has seen, once it has stopped.
-#[derive(Debug)]
-pub(crate) struct SegmentRecord {
-    pub(crate) dropped: u64,
-    pub(crate) lateness: Lateness,
-    pub(crate) log: Option<LinkRecord>,
-}
-
-/// The only terminal of a segment.
-const TERMINAL: Port = Port::Terminal(0);
-
-impl Segment {
-    /// A link between two devices; keeps a packet log if `logged`.
-    pub(crate) fn new(config: ChannelConfig, seed: u64, ends: Ends, logged: bool) -> Self {
-        Self {
-            log: logged.then(|| LinkRecord::new(config.clone(), seed)),
-            channel: Channel::new(config, seed),
-            ends,
-            packets: 0,
-            dropped: 0,
-            lateness: Lateness::default(),
-            spare: Vec::new(),
-        }
-    }
-
-    /// Serves what is due, then what has arrived; whether anything had.
-    fn serve(&mut self, clock: Clock) -> bool {
-        self.channel.handle_timeout(clock.now());
-        self.deliver(clock);
-        let from_gateway = self.receive(Port::Gateway, clock);
-        let from_terminal = self.receive(TERMINAL, clock);
-        from_gateway || from_terminal
-    }
-
-    /// Feeds a batch of packets that wait at `port` to the channel; whether there were any.
-    fn receive(&mut self, port: Port, clock: Clock) -> bool {
-        let device = self.device(port);
-        for count in 0..READ_BATCH {
-            let mut buffer = self.spare.pop().unwrap_or_else(|| Box::new([0; MTU]));
-            match device.read(&mut buffer[..]) {
-                Ok(Some(length)) => self.arrive(clock.now(), port, buffer, length),
-                // A device that was set down by hand has no packets.
-                Ok(None) | Err(_) => {
-                    self.spare.push(buffer);
-                    return count > 0;
-                }
-            }
-            self.deliver(clock);
-        }
-        true
-    }
-
-    fn arrive(&mut self, now: Instant, port: Port, buffer: Buffer, length: usize) {
-        let frame = Frame { id: self.packets, length, buffer };
-        let (id, bytes) = (frame.id, frame.wire_bytes());
-        self.packets += 1;
-        self.channel.handle_packet(now, port, frame);
-        if let Some(log) = &mut self.log {
-            log.inputs.push(Input::Arrival { at: self.channel.now(), port, id, bytes });
-        }
-    }
-
-    /// Writes everything the channel has ready.
-    fn deliver(&mut self, clock: Clock) {
-        while let Some(output) = self.channel.poll() {
-            let (frame, recorded) = match output {
-                Output::Deliver { at, port, packet } => {
-                    self.lateness.record(clock.now().since(at));
-                    // The host's own queues may be full or its device down; that is its loss, as with any network card.
-                    let _ = self.device(port).write(packet.bytes());
-                    let recorded = Output::Deliver { at, port, packet: packet.recorded() };
-                    (packet, recorded)
-                }
-                Output::Drop { at, port, packet, reason } => {
-                    self.dropped += 1;
-                    let recorded = Output::Drop { at, port, packet: packet.recorded(), reason };
-                    (packet, recorded)
-                }
-            };
-            if let Some(log) = &mut self.log {
-                log.outputs.push(recorded);
-            }
-            self.spare.push(frame.buffer);
-        }
-    }
-
-    fn device(&self, port: Port) -> Arc<Tun> {
-        Arc::clone(match port {
-            Port::Gateway => &self.ends.gateway_side,
-            Port::Terminal(_) => &self.ends.terminal_side,
-        })
-    }
-
-    fn finish(mut self) -> SegmentRecord {
-        if let Some(log) = &mut self.log {
-            log.end = self.channel.now();
-        }
-        SegmentRecord { dropped: self.dropped, lateness: self.lateness, log: self.log }
-    }
-}
-
-/// The running thread.
+/// The running threads.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    thread: Option<JoinHandle<Vec<SegmentRecord>>>,
-    stop: Option<PipeWriter>,
+    thread: Option<JoinHandle<thread::Result<Vec<SegmentRecord>>>>,
+    remote: Remote,
 }
 
 impl Driver {
     /// Starts driving `segments`.
-    pub(crate) fn start(segments: Vec<Segment>, clock: Clock) -> std::io::Result<Self> {
-        let (stopped, stop) = std::io::pipe()?;
+    pub(crate) fn start(segments: Vec<Segment>, clock: Clock) -> io::Result<Self> {
+        let (remote, commands) = remote::pair()?;
+        let ends: Vec<Ends> = segments.iter().map(|segment| segment.ends().clone()).collect();
+        let poller = Poller::new(&ends)?;
+        let writers = Writers::start(&ends, clock)?;
         let thread = thread::Builder::new().name("farhop-link".to_owned()).spawn(move || {
-            become_real_time();
-            drive(segments, clock, &stopped)
+            real_time::become_real_time(Priority::Link);
+            Round { segments, writers, clock, commands, sleep: Sleep::default(), ready: Vec::new() }.drive(poller)
         })?;
-        Ok(Self { thread: Some(thread), stop: Some(stop) })
+        Ok(Self { thread: Some(thread), remote })
     }
 
-    /// Stops and gives what was seen, segment by segment in the order given, or the thread's panic. Packets still inside are
+    /// What other threads may ask of the links while they run.
+    pub(crate) fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// Stops and gives what was seen, segment by segment in the order given, or a thread's panic. Packets still inside are
     /// lost.
     pub(crate) fn stop(&mut self) -> thread::Result<Vec<SegmentRecord>> {
-        // The pipe's end is the thread's sign.
-        self.stop = None;
-        self.thread.take().map_or_else(|| Ok(Vec::new()), JoinHandle::join)
+        self.remote.stop();
+        self.thread.take().map_or_else(|| Ok(Vec::new()), |thread| thread.join()?)
     }
 }
 
-fn drive(mut segments: Vec<Segment>, clock: Clock, stopped: &PipeReader) -> Vec<SegmentRecord> {
-    let ends: Vec<Ends> = segments.iter().map(|segment| segment.ends.clone()).collect();
-    let devices = ends.iter().flat_map(|ends| [&ends.gateway_side, &ends.terminal_side]);
-    let mut events: Vec<PollFd<'_>> = vec![PollFd::new(stopped.as_fd(), PollFlags::POLLIN)];
-    events.extend(devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN)));
-    loop {
-        let mut busy = false;
-        for segment in &mut segments {
-            busy |= segment.serve(clock);
+/// The threads that hand packets to hosts.
+#[derive(Debug)]
+struct Writers {
+    down: Writer,
+    up: Writer,
+    pool: Arc<Pool>,
+}
+
+impl Writers {
+    fn start(ends: &[Ends], clock: Clock) -> io::Result<Self> {
+        let pool = Arc::new(Pool::default());
+        let start = |direction| Writer::start(direction, ends.to_vec(), clock, Arc::clone(&pool));
+        Ok(Self { down: start(Direction::Down)?, up: start(Direction::Up)?, pool: Arc::clone(&pool) })
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The one that delivers at `port`.
+    fn towards(&self, port: Port) -> &Writer {
+        match port {
+            Port::Gateway => &self.up,
+            Port::Terminal(_) => &self.down,
         }
-        // Even a busy link looks at the stop sign between batches.
-        let timeout = if busy { Some(TimeSpec::new(0, 0)) } else { next_timeout(&segments, clock) };
-        // An interrupted wait is a short wait.
-        let _ = ppoll(&mut events, timeout, None);
-        if events[0].any() == Some(true) {
-            return segments.into_iter().map(Segment::finish).collect();
+    }
+
+    /// Whether packets that enter at `port` should wait outside.
+    fn are_behind(&self, port: Port) -> bool {
+        let writer = match port.direction() {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        };
+        writer.backlog() > MOST_BEHIND
+    }
+
+    /// What came of the deliveries of a link so far.
+    fn handed(&self, segment: usize) -> Handed {
+        let mut handed = self.down.handed(segment);
+        handed.merge(&self.up.handed(segment));
+        handed
+    }
+
+    fn finish(&mut self) -> thread::Result<()> {
+        self.down.finish()?;
+        self.up.finish()
+    }
+}
+
+/// Deliveries that may wait for their host before the driver stops reading more for the same direction: at some 5 µs each,
+/// less than a run may be late.
+const MOST_BEHIND: usize = 48;
+
+/// How long to wait before looking again whether a host has caught up.
+const CATCH_UP: Duration = Duration::from_micros(50);
+
+/// The link's thread.
+#[derive(Debug)]
+struct Round {
+    segments: Vec<Segment>,
+    writers: Writers,
+    clock: Clock,
+    commands: Commands,
+    sleep: Sleep,
+    /// Where packets may be waiting.
+    ready: Vec<Ready>,
+}
+
+impl Round {
+    fn drive(mut self, mut poller: Poller) -> thread::Result<Vec<SegmentRecord>> {
+        loop {
+            self.handle_timeouts();
+            let progress = self.receive(&mut poller);
+            if self.wait(&mut poller, progress) && self.obey() {
+                return self.finish();
+            }
         }
-        // A device that was deleted by hand would wake the thread for ever, at real-time priority.
-        events.retain(|event| !event.revents().is_some_and(|seen| seen.contains(PollFlags::POLLERR)));
+    }
+
+    /// Waits until there is something to do; whether there are commands.
+    fn wait(&mut self, poller: &mut Poller, progress: Progress) -> bool {
+        let now = self.clock.now();
+        let due = self.segments.iter().filter_map(Segment::next_timeout).min();
+        let span = due.map(|due| self.sleep.span(due.since(now)));
+        let timeout = match progress {
+            // Even a busy link looks for commands between batches.
+            Progress::Busy => Some(Duration::ZERO),
+            Progress::Idle => span,
+            Progress::Behind => Some(span.map_or(CATCH_UP, |span| span.min(CATCH_UP))),
+        };
+        let is_called = poller.wait(&self.commands, timeout, progress == Progress::Behind, &mut self.ready);
+        if let Some(slept) = timeout.filter(|slept| !slept.is_zero() && self.ready.is_empty() && !is_called) {
+            self.sleep.woken(now + slept, self.clock.now());
+        }
+        is_called
+    }
+
+    /// Does what other threads have asked for; whether that is to stop.
+    fn obey(&mut self) -> bool {
+        while let Some(command) = self.commands.next() {
+            let Self { segments, writers, clock, .. } = self;
+            match command {
+                Command::Stop => return true,
+                // Whoever asked may have gone.
+                Command::Change { segment, changes, done } => {
+                    let _ = done.send(segments[segment].reconfigure(changes, segment, *clock, writers));
+                }
+                Command::Status { segment, answer } => {
+                    let _ = answer.send(segments[segment].status(clock.now(), writers.handed(segment)));
+                }
+            }
+        }
+        false
+    }
+
+    fn handle_timeouts(&mut self) {
+        for (number, segment) in self.segments.iter_mut().enumerate() {
+            segment.handle_timeout(number, self.clock, &self.writers);
+        }
+    }
+
+    /// Reads a batch from every device that had something.
+    fn receive(&mut self, poller: &mut Poller) -> Progress {
+        let mut progress = Progress::Idle;
+        for ready in self.ready.drain(..) {
+            let Ready { segment, port } = ready;
+            if self.writers.are_behind(port) {
+                progress = progress.max(Progress::Behind);
+                continue;
+            }
+            match self.segments[segment].receive(segment, port, self.clock, &self.writers) {
+                Some(0) => {}
+                Some(_) => progress = Progress::Busy,
+                // A device that was deleted by hand would wake the thread for ever, at real-time priority.
+                None => poller.forget(self.segments[segment].ends().device(port)),
+            }
+        }
+        progress
+    }
+
+    fn finish(mut self) -> thread::Result<Vec<SegmentRecord>> {
+        self.writers.finish()?;
+        let writers = &self.writers;
+        let segments = self.segments.into_iter().enumerate();
+        Ok(segments.map(|(number, segment)| segment.finish(writers.handed(number))).collect())
     }
 }
 
-/// What going to sleep and being woken costs in processor time: a packet due sooner is waited for awake.
-const SLEEP_COST: Duration = Duration::from_micros(20);
-
-/// How long to sleep until the first packet falls due.
-fn next_timeout(segments: &[Segment], clock: Clock) -> Option<TimeSpec> {
-    let due = segments.iter().filter_map(|segment| segment.channel.next_timeout()).min()?;
-    let left = due.since(clock.now());
-    Some(TimeSpec::from_duration(if left > SLEEP_COST { left } else { Duration::ZERO }))
-}
-
-/// Above every ordinary thread, below the kernel's own (`FIFO` 50 is where threaded interrupt handlers run).
-const PRIORITY: libc::c_int = 40;
-
-#[expect(unsafe_code, reason = "sched_setscheduler is not in nix")]
-fn become_real_time() {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the parameters live through the call; 0 names the calling thread.
-    let answer = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    if let Err(error) = nix::errno::Errno::result(answer) {
-        tracing::debug!(%error, "no real-time priority for the link's thread");
-    }
-    if let Err(error) = nix::sys::prctl::set_timerslack(1) {
-        tracing::debug!(%error, "the link's timer keeps its slack");
-    }
+/// What a round of reading came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    /// Nothing was waiting.
+    Idle,
+    /// Something waits whose receiver is behind.
+    Behind,
+    /// Something was read.
+    Busy,
 }

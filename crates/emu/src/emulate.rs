@@ -4,18 +4,20 @@
 //! group, so that an interactive shell works; Ctrl-C and Ctrl-\ are the command's, as they are with `system(3)`, and this
 //! process goes on to tidy up.
 
-use crate::record::EmulationRecord;
-use crate::{EmuError, Host, Recording, Testbed};
+use crate::record::{DirectionStatus, EmulationRecord, LinkStatus};
+use crate::{EmuError, Host, Options, Recording, StatusLine, Testbed, Written, status};
 use core::fmt;
 use farhop_results::EmulationQuality;
 use farhop_scenario::Scenario;
+use farhop_units::Instant;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 /// How a command behind the link ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Emulated {
     /// The command's exit code; 128 and the signal's number if a signal ended it, as shells say it.
     pub exit_code: u8,
@@ -23,18 +25,37 @@ pub struct Emulated {
     pub summary: Summary,
 }
 
-/// What the emulated links did, in one line.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What the emulated links did: a line for all deliveries, one per direction of the far link, and one for files that are not whole.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Packets delivered and how late.
     pub quality: EmulationQuality,
     /// Packets the far link dropped.
     pub dropped: u64,
+    /// What the far link did, by direction.
+    pub directions: [DirectionStatus; 2],
+    /// How long it ran.
+    pub span: Duration,
+    /// Packets of the far link that a host did not take.
+    pub refused: u64,
+    /// What the packet log or the capture lacks, if they lack anything.
+    pub files: Option<String>,
+    /// Whether packets passed in bundles.
+    pub offload: bool,
 }
 
 impl From<&EmulationRecord> for Summary {
     fn from(record: &EmulationRecord) -> Self {
-        Self { quality: record.quality, dropped: record.dropped }
+        let LinkStatus { at, down, up, refused, .. } = &record.far;
+        Self {
+            quality: record.quality,
+            dropped: record.dropped,
+            directions: [down.clone(), up.clone()],
+            span: at.since(Instant::START),
+            refused: *refused,
+            files: record.files.as_ref().and_then(Written::problem),
+            offload: record.offload,
+        }
     }
 }
 
@@ -51,11 +72,19 @@ impl fmt::Display for Summary {
             millis(quality.lateness_p99_s),
             millis(quality.lateness_max_s),
         )?;
-        if quality.is_valid() {
-            Ok(())
-        } else {
-            write!(f, ": too late to trust (p99 above {:.3} ms)", millis(quality.bound_s))
+        if !quality.is_valid() {
+            write!(f, ": too late to trust (p99 above {:.3} ms)", millis(quality.bound_s))?;
         }
+        for (name, way) in ["down", "up"].into_iter().zip(&self.directions) {
+            write!(f, "\n{}", status::direction_summary(name, way, self.span))?;
+        }
+        if self.refused > 0 {
+            write!(f, "\n{} packets were not taken by their host", self.refused)?;
+        }
+        if self.offload {
+            f.write_str("\npackets passed in bundles of up to 64 KiB (offload)")?;
+        }
+        self.files.as_ref().map_or(Ok(()), |files| write!(f, "\n{files}"))
     }
 }
 
@@ -64,19 +93,27 @@ impl fmt::Display for Summary {
 /// # Errors
 /// The testbed cannot be had, or the command does not start. A command that fails is not an error.
 pub fn emulate(scenario: &Scenario, command: &[OsString]) -> Result<Emulated, EmuError> {
-    let testbed = Testbed::start_with(scenario, Recording::Totals)?;
-    let exit_code = run_at_client(&testbed, command)?;
+    let testbed = Testbed::start_with(scenario, &Options { recording: Recording::Totals, ..Options::default() })?;
+    let exit_code = run_at_client(&testbed, command, &[])?;
     Ok(Emulated { exit_code, summary: Summary::from(&testbed.stop()?) })
 }
 
-/// Runs `command` as the client of a testbed, `$SHELL` if it is empty, waits for it and gives its exit code as shells say it.
+/// Runs `command` as the client of a testbed, `$SHELL` if it is empty, with these variables in its environment; waits for it
+/// and gives its exit code as shells say it.
 ///
 /// # Errors
 /// The command does not start. A command that fails is not an error.
-pub fn run_at_client(testbed: &Testbed, command: &[OsString]) -> Result<u8, EmuError> {
+pub fn run_at_client(
+    testbed: &Testbed,
+    command: &[OsString],
+    environment: &[(String, String)],
+) -> Result<u8, EmuError> {
     let shell = [std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
     let (program, arguments) = command.split_first().or_else(|| shell.split_first()).expect("the shell is one word");
-    let status = run_in_foreground(testbed.host(Host::Client).command(program), program, arguments)?;
+    let _shown = StatusLine::if_seen(testbed);
+    let mut inside = testbed.host(Host::Client).command(program);
+    inside.envs(environment.iter().map(|(name, value)| (name, value)));
+    let status = run_in_foreground(inside, program, arguments)?;
     Ok(exit_code(status))
 }
 
@@ -141,12 +178,26 @@ mod tests {
             lateness_max_s: 1e-3,
             bound_s: 5e-4,
         };
-        let told = |p99| Summary { quality: quality(p99), dropped: 1 }.to_string();
+        let far = status::tests::status(10);
+        let summary = |p99| Summary {
+            quality: quality(p99),
+            dropped: 1,
+            directions: [far.down.clone(), far.up.clone()],
+            span: Duration::from_secs(10),
+            refused: 0,
+            files: None,
+            offload: false,
+        };
+        let told = summary(2e-4).to_string();
+        let mut lines = told.lines();
         assert_eq!(
-            told(2e-4),
-            "6 packets delivered, 1 dropped by the far link; \
-             delivered late by 0.050 ms (median), 0.200 ms (p99), 1.000 ms (most)"
+            lines.next(),
+            Some(
+                "6 packets delivered, 1 dropped by the far link; \
+                 delivered late by 0.050 ms (median), 0.200 ms (p99), 1.000 ms (most)"
+            )
         );
-        assert!(told(6e-4).ends_with(": too late to trust (p99 above 0.500 ms)"));
+        assert_eq!(lines.map(|line| &line[..3]).collect::<Vec<_>>(), ["dow", "up:"]);
+        assert!(summary(6e-4).to_string().contains(": too late to trust (p99 above 0.500 ms)\n"));
     }
 }

@@ -1,5 +1,6 @@
 //! Why emulating failed, in words that name the remedy.
 
+use crate::host::MAX_TERMINALS;
 use std::io;
 
 /// Why emulating failed.
@@ -26,7 +27,7 @@ pub enum EmuError {
     /// `ip` refused the addresses, links or routes of a host.
     #[error("`ip` cannot configure {host}: {message}")]
     Ip {
-        /// Which namespace.
+        /// Which host, or what else.
         host: String,
         /// What `ip` wrote to its standard error.
         message: String,
@@ -41,6 +42,15 @@ pub enum EmuError {
         /// Why not, and what would be accepted.
         reason: String,
     },
+    /// More terminals than a testbed has addresses for.
+    #[error("cannot emulate {wanted} terminals; 1 to {MAX_TERMINALS} are accepted")]
+    Terminals {
+        /// How many the scenario has.
+        wanted: u16,
+    },
+    /// The link cannot be changed as wanted.
+    #[error(transparent)]
+    Control(#[from] crate::control::ControlError),
     /// The command to run behind the link did not start.
     #[error("cannot run {command}: {source}")]
     Command {

@@ -2,17 +2,25 @@
 //!
 //! An instance has a number. While its process lives, it holds a lock (`flock`) on `/run/farhop/<number>.lock`; the kernel
 //! gives the lock back when the process dies of whatever cause. So an instance whose lock can be taken is stale, and who takes
-//! the lock may remove its namespaces, after killing what still runs in them. Beside the lock lies the hosts file; the network
-//! namespaces are mounted at `/run/netns/farhop-<number>-<host>`, where `ip netns` finds them.
+//! the lock may remove what is the instance's, after killing what still runs inside:
+//!
+//! - `/run/farhop/<number>.*`: files mounted over those of `/etc`, the control socket, what was changed outside;
+//! - `/run/netns/farhop-<number>-<host>`: the network namespaces, where `ip netns` finds them;
+//! - outside, with `--nat`: a cable, a table of address translation, settings ([`outside`](crate::outside)).
+//!
+//! A user without rights has another folder in place of `/run/farhop` ([`user_namespace`](crate::user_namespace)).
+//!
+//! The lock file holds the number of the owner's process and a word that is this instance's alone. Every process inside has
+//! that in its environment: so they are found also where the namespaces' mounts do not reach (another mount namespace: a
+//! container, an emulator in an emulator).
 
-use crate::EmuError;
-use crate::host::{Host, hosts_file};
-use crate::process;
+use crate::host::Node;
+use crate::{EmuError, etc, outside, process, user_namespace};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -23,21 +31,27 @@ pub(crate) const NETNS: &str = "/run/netns";
 #[derive(Debug)]
 pub(crate) struct Instance {
     number: u32,
-    _lock: Flock<File>,
+    places: Places,
+    lock: Flock<File>,
+    /// The word that its processes have in their environment; empty if its owner died before giving it one.
+    word: String,
 }
 
 impl Instance {
-    /// Takes the lowest number that no live process holds and writes its hosts file.
-    pub(crate) fn allocate() -> Result<Self, EmuError> {
+    /// Takes the lowest number that no live process holds and writes the files for so many terminals.
+    pub(crate) fn allocate(terminals: u16) -> Result<Self, EmuError> {
         fs::create_dir_all(STATE).map_err(EmuError::system(format!("create {STATE}")))?;
         fs::create_dir_all(NETNS).map_err(EmuError::system(format!("create {NETNS}")))?;
+        let places = Places::of_user();
         let mut number = 1;
         loop {
-            let file = File::options().create(true).truncate(false).write(true).open(lock_path(number));
-            let file = file.map_err(EmuError::system(format!("create {}", lock_path(number).display())))?;
-            if let Some(instance) = Self::lock(number, file)? {
+            let path = places.lock(number);
+            let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+            let file = file.map_err(EmuError::system(format!("create {}", path.display())))?;
+            if let Some(mut instance) = Self::lock(number, &places, file)? {
                 instance.remove_files();
-                instance.write_hosts()?;
+                instance.choose_word().map_err(EmuError::system(format!("write {}", path.display())))?;
+                etc::write(&instance, terminals)?;
                 return Ok(instance);
             }
             number += 1;
@@ -45,97 +59,175 @@ impl Instance {
     }
 
     /// The instance if its lock is free and its lock file still there: its last owner removes the file before the lock.
-    fn lock(number: u32, file: File) -> Result<Option<Self>, EmuError> {
-        let action = || format!("lock {}", lock_path(number).display());
-        let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+    fn lock(number: u32, places: &Places, file: File) -> Result<Option<Self>, EmuError> {
+        let action = || format!("lock {}", places.lock(number).display());
+        let mut lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => lock,
             Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
             Err((_, error)) => return Err(EmuError::system(action())(error)),
         };
         let links = lock.metadata().map_err(EmuError::system(action()))?.nlink();
-        Ok((links > 0).then_some(Self { number, _lock: lock }))
+        let mut word = String::new();
+        lock.read_to_string(&mut word).map_err(EmuError::system(action()))?;
+        let word = word.lines().next().unwrap_or_default().to_owned();
+        Ok((links > 0).then(|| Self { number, places: places.clone(), lock, word }))
     }
 
-    fn write_hosts(&self) -> Result<(), EmuError> {
-        let machine = nix::unistd::gethostname().unwrap_or_default();
-        let path = self.hosts_path();
-        fs::write(&path, hosts_file(&machine.to_string_lossy()))
-            .map_err(EmuError::system(format!("write {}", path.display())))
+    fn choose_word(&mut self) -> io::Result<()> {
+        self.word = fs::read_to_string("/proc/sys/kernel/random/uuid")?.trim().to_owned();
+        self.lock.rewind()?;
+        self.lock.set_len(0)?;
+        write!(self.lock, "{}\n{}\n", self.word, std::process::id())
+    }
+
+    /// The word by which its processes are known ([`process::MARK`]).
+    pub(crate) fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// The number, which no other live instance on this machine has.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     /// The name of a host's namespace.
-    pub(crate) fn namespace(&self, host: Host) -> String {
-        format!("farhop-{}-{host}", self.number)
+    pub(crate) fn namespace(&self, node: Node) -> String {
+        format!("{}{node}", self.namespace_prefix())
     }
 
-    pub(crate) fn hosts_path(&self) -> PathBuf {
-        Path::new(STATE).join(format!("{}.hosts", self.number))
+    fn namespace_prefix(&self) -> String {
+        format!("farhop-{}-", self.number)
+    }
+
+    /// A file of this instance, which goes with it.
+    pub(crate) fn path(&self, kind: &str) -> PathBuf {
+        self.places.state.join(format!("{}.{kind}", self.number))
     }
 
     /// Mounts the calling thread's network namespace under its name.
-    pub(crate) fn publish(&self, host: Host) -> Result<(), EmuError> {
-        let path = self.netns_path(host);
+    pub(crate) fn publish(&self, node: Node) -> Result<(), EmuError> {
+        let path = Path::new(NETNS).join(self.namespace(node));
         let action = || format!("mount a network namespace at {}", path.display());
         File::create(&path).map_err(EmuError::system(action()))?;
         let own = Some("/proc/thread-self/ns/net");
         mount(own, &path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(EmuError::system(action()))
     }
 
-    fn netns_path(&self, host: Host) -> PathBuf {
-        Path::new(NETNS).join(self.namespace(host))
-    }
-
     /// Kills what runs in the namespaces and removes everything but the lock. Best effort: what is not there need not go.
     fn remove_files(&self) {
-        let paths = Host::ALL.map(|host| self.netns_path(host));
-        process::end_all_inside(&paths);
-        for path in &paths {
+        let names = self.places.netns.map(Path::new);
+        let namespaces = names.map_or_else(Vec::new, |folder| entries(folder, &self.namespace_prefix()));
+        process::end_all_inside(&namespaces, &self.word);
+        outside::restore(self);
+        for path in &namespaces {
             let _ = umount2(path, MntFlags::MNT_DETACH);
             let _ = fs::remove_file(path);
         }
-        let _ = fs::remove_file(self.hosts_path());
+        let lock = self.places.lock(self.number);
+        let own = entries(&self.places.state, &format!("{}.", self.number));
+        for path in own.into_iter().filter(|path| *path != lock) {
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// Removes everything. Does it again without harm.
     pub(crate) fn remove(&self) {
         self.remove_files();
-        let _ = fs::remove_file(lock_path(self.number));
+        let _ = fs::remove_file(self.places.lock(self.number));
     }
 }
 
-fn lock_path(number: u32) -> PathBuf {
-    Path::new(STATE).join(format!("{number}.lock"))
+/// Where instances are recorded and their namespaces published.
+#[derive(Debug, Clone)]
+struct Places {
+    state: PathBuf,
+    /// A user without rights publishes none.
+    netns: Option<&'static str>,
 }
 
-/// Removes what killed emulators have left behind; returns how many there were.
+impl Places {
+    fn of_user() -> Self {
+        if user_namespace::is_entered() || user_namespace::is_privileged() {
+            Self { state: STATE.into(), netns: Some(NETNS) }
+        } else {
+            Self { state: user_namespace::folder(), netns: None }
+        }
+    }
+
+    fn lock(&self, number: u32) -> PathBuf {
+        self.state.join(format!("{number}.lock"))
+    }
+}
+
+/// What is in `folder` and has a name that begins so.
+fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    found.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)).map(|entry| entry.path()).collect()
+}
+
+/// Removes what killed emulators have left behind; returns how many there were. Root does so for root, another user for
+/// that user, before entering a user namespace: from inside one, another one's processes cannot be seen.
 ///
 /// # Errors
 /// The state directory exists but cannot be read.
 pub fn cleanup_stale() -> Result<usize, EmuError> {
-    let entries = match fs::read_dir(STATE) {
+    if user_namespace::is_entered() {
+        return Ok(0);
+    }
+    let mut removed = 0;
+    for _ in 0..NESTED {
+        let stale = stale()?;
+        if stale.is_empty() {
+            break;
+        }
+        removed += stale.len();
+        stale.iter().for_each(Instance::remove);
+    }
+    if user_namespace::is_privileged() {
+        outside::restore_unused();
+    }
+    Ok(removed)
+}
+
+/// Killing what ran inside a dead emulator may have killed another one, with an instance of its own: so many levels deep.
+const NESTED: usize = 8;
+
+/// The instances whose owner is dead, held.
+pub(crate) fn stale() -> Result<Vec<Instance>, EmuError> {
+    let places = Places::of_user();
+    if !user_namespace::is_own(&places.state) {
+        return Ok(Vec::new());
+    }
+    let entries = match fs::read_dir(&places.state) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(EmuError::system(format!("read {STATE}"))(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(EmuError::system(format!("read {}", places.state.display()))(error)),
     };
     let numbers = entries.flatten().filter_map(|entry| instance_number(&entry.file_name().to_string_lossy()));
-    let stale = numbers.filter_map(|number| {
-        let file = File::options().write(true).open(lock_path(number)).ok()?;
-        Instance::lock(number, file).ok()?
-    });
-    Ok(stale.map(|instance| instance.remove()).count())
+    Ok(numbers.filter_map(|number| lock_stale(number, &places)).collect())
+}
+
+/// The instance if its owner is dead.
+///
+/// A child that a killed owner was just about to start holds the lock until it has become another program.
+fn lock_stale(number: u32, places: &Places) -> Option<Instance> {
+    const ATTEMPTS: usize = 100;
+    const MILLIS: u8 = 2;
+    for _ in 0..ATTEMPTS {
+        let path = places.lock(number);
+        let file = File::options().read(true).write(true).open(&path).ok()?;
+        if let Some(instance) = Instance::lock(number, places, file).ok()? {
+            return Some(instance);
+        }
+        let text = fs::read_to_string(path).ok()?;
+        if text.lines().nth(1)?.parse().is_ok_and(process::is_alive) {
+            return None;
+        }
+        let _ = nix::poll::poll(&mut [], MILLIS);
+    }
+    None
 }
 
 fn instance_number(file_name: &str) -> Option<u32> {
     file_name.strip_suffix(".lock")?.parse().ok()
-}
-
-/// Makes mounts of the calling thread its own and puts the instance's hosts file over the system's.
-pub(crate) fn mount_hosts(hosts: &Path) -> Result<(), EmuError> {
-    const HOSTS: &str = "/etc/hosts";
-    let none = None::<&str>;
-    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).map_err(EmuError::system("create a mount namespace"))?;
-    // Unmounting outside must reach here, or this copy would keep other instances' namespaces alive.
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
-        .map_err(EmuError::system("detach the mount namespace (in a changed root, / must be a mount point)"))?;
-    mount(Some(hosts), HOSTS, none, MsFlags::MS_BIND, none).map_err(EmuError::system(format!("mount {HOSTS}")))
 }

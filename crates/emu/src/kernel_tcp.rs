@@ -15,14 +15,15 @@ use std::io;
 const ROOT: &str = "/proc/sys/net/ipv4";
 const CONGESTION: &str = "tcp_congestion_control";
 const RECEIVE_BUFFER: &str = "tcp_rmem";
-/// What a receiver advertises at most: half of the largest buffer pinned below.
-const MAX_WINDOW: Bytes = Bytes::kib(16 << 10);
+const SEND_BUFFER: &str = "tcp_wmem";
+/// The largest send buffer below.
+const USUAL_SEND_BUFFER: Bytes = Bytes::kib(4 << 10);
 
 /// Pinned to Linux 6.x's own defaults, whatever the machine's administrator prefers (`sysctl` names under `net.ipv4`).
 /// Route metrics are not remembered, so that a load does not start from what the one before has learned.
 const PINNED: &[(&str, &str)] = &[
     (RECEIVE_BUFFER, "4096 131072 33554432"),
-    ("tcp_wmem", "4096 16384 4194304"),
+    (SEND_BUFFER, "4096 16384 4194304"),
     ("tcp_no_metrics_save", "1"),
     ("tcp_slow_start_after_idle", "1"),
     ("tcp_timestamps", "1"),
@@ -51,23 +52,56 @@ pub(crate) fn pin(congestion: Congestion) -> Result<CongestionChoice, EmuError> 
             Ok(CongestionChoice::Routes(name))
         }
         Err(EmuError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            let available = get("tcp_available_congestion_control")?;
-            Err(refused("tcp.congestion", format!("{name:?}"), format!("this kernel has {available}")))
+            let reason = format!("this kernel has {}", available_congestion_controls());
+            Err(refused("tcp.congestion", format!("{name:?}"), reason))
         }
         Err(error) => Err(error),
     }
 }
 
-/// What must not be on the emulated links besides the packets of interest, and what hosts between others do.
+/// The congestion controls that this kernel has; nothing if it does not say.
+pub(crate) fn available_congestion_controls() -> String {
+    get("tcp_available_congestion_control").unwrap_or_default()
+}
+
+/// What keeps hosts from talking by themselves (names under `net`, for `all` devices and as the `default` of later ones).
+const QUIET: &[(&str, &str)] = &[
+    // The gateway's way from one terminal to another leads back through the device it came by.
+    ("ipv4/conf/{}/send_redirects", "0"),
+    ("ipv6/conf/{}/disable_ipv6", "0"),
+    ("ipv6/conf/{}/accept_ra", "0"),
+    ("ipv6/conf/{}/autoconf", "0"),
+    ("ipv6/conf/{}/accept_dad", "0"),
+    ("ipv6/conf/{}/router_solicitations", "0"),
+    // No link-local addresses: nothing needs them, and neighbours would have to be asked for them.
+    ("ipv6/conf/{}/addr_gen_mode", "1"),
+];
+
+/// Keeps the calling thread's host quiet.
 pub(crate) fn prepare_host() -> Result<(), EmuError> {
-    // IPv6 announces and solicits by itself; a kernel without it has no such file.
-    for which in ["all", "default"] {
-        let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-        if fs::exists(&path).unwrap_or(false) {
-            fs::write(&path, "1").map_err(EmuError::system(format!("write {path}")))?;
+    for (name, value) in QUIET.iter().filter(|(name, _)| !name.starts_with("ipv6") || has_ipv6()) {
+        for which in ["all", "default"] {
+            let path = format!("/proc/sys/net/{}", name.replace("{}", which));
+            fs::write(&path, value).map_err(EmuError::system(format!("write {path}")))?;
         }
     }
+    Ok(())
+}
+
+/// Makes the calling thread's host a router. Devices that shall not join the groups of routers (MLD reports that) must have
+/// lost their multicast flag before.
+pub(crate) fn forward() -> Result<(), EmuError> {
+    if has_ipv6() {
+        fs::write(FORWARDING6, "1").map_err(EmuError::system(format!("write {FORWARDING6}")))?;
+    }
     set("ip_forward", "1")
+}
+
+const FORWARDING6: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
+
+/// Whether this kernel speaks IPv6 at all.
+pub(crate) fn has_ipv6() -> bool {
+    fs::exists(FORWARDING6).unwrap_or(false)
 }
 
 /// Refuses what Linux cannot do.
@@ -81,13 +115,7 @@ pub(crate) fn check(tcp: &TcpConfig) -> Result<(), EmuError> {
         let reason = format!("emulated packets have at most {MTU} B; at most {} is accepted", largest.get());
         return Err(refused("tcp.mss", tcp.mss.get().to_string(), reason));
     }
-    match tcp.max_window.filter(|window| *window > MAX_WINDOW) {
-        Some(window) => {
-            let reason = "its receive buffers hold at most 32 MiB; at most \"16 MiB\", or \"unlimited\", is accepted";
-            Err(refused("tcp.max_window", format!("\"{window}\""), reason.to_owned()))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn refused(setting: &'static str, value: String, reason: String) -> EmuError {
@@ -103,10 +131,14 @@ fn kernel_name(congestion: Congestion) -> &'static str {
     }
 }
 
-/// Bounds the receive buffers of the calling thread's host, from the start of a connection on.
-pub(crate) fn set_receive_buffer(buffer: Bytes) -> Result<(), EmuError> {
-    let buffer = buffer.get();
-    set(RECEIVE_BUFFER, &format!("{} {buffer} {buffer}", buffer.min(4096)))
+/// Bounds the receive buffers of the calling thread's host, from the start of a connection on, and lets a sender keep what a
+/// peer with such a `window` lets it send.
+pub(crate) fn set_buffers(receive: Bytes, window: Bytes) -> Result<(), EmuError> {
+    let receive = receive.get();
+    set(RECEIVE_BUFFER, &format!("{} {receive} {receive}", receive.min(4096)))?;
+    // The kernel counts the memory of packets against the buffer: up to four times their payload, for small ones.
+    let send = (window.get() * 4).clamp(USUAL_SEND_BUFFER.get(), i32::MAX as u64);
+    set(SEND_BUFFER, &format!("4096 16384 {send}"))
 }
 
 /// Writes a setting and reads it back.

@@ -4,6 +4,7 @@
 //! most 1/128 (0.8 %) above the true value, in 58 kB whatever the number of packets. The largest value is exact.
 
 use farhop_results::EmulationQuality;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The p99 that a valid run keeps. Design point: 100 Mbit/s, where it is four full packets, and round trips of 100 ms and more,
@@ -44,6 +45,15 @@ impl Lateness {
         self.max = self.max.max(other.max);
     }
 
+    /// What was recorded since `earlier`, a former state of this one. The largest value since is only known by its bucket.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let counts: Vec<u64> =
+            self.counts.iter().zip(&earlier.counts).map(|(now, then)| now.saturating_sub(*then)).collect();
+        let largest = counts.iter().rposition(|count| *count > 0).map_or(0, top_of);
+        let max = Duration::from_nanos(largest).min(self.max);
+        Self { packets: counts.iter().sum(), counts, max }
+    }
+
     /// The smallest recorded value that at least `percent` % of the packets do not exceed; zero without packets.
     pub fn percentile(&self, percent: u8) -> Duration {
         let rank = (self.packets * u64::from(percent)).div_ceil(100);
@@ -71,6 +81,39 @@ impl Lateness {
             lateness_max_s: self.max.as_secs_f64(),
             bound_s: LATENESS_BOUND.as_secs_f64(),
         }
+    }
+}
+
+/// A lateness that one thread records and others read meanwhile.
+#[derive(Debug)]
+pub(crate) struct LatenessMeter {
+    counts: Box<[AtomicU64]>,
+    max: AtomicU64,
+}
+
+impl Default for LatenessMeter {
+    fn default() -> Self {
+        Self { counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(), max: AtomicU64::new(0) }
+    }
+}
+
+impl LatenessMeter {
+    /// One more packet was `late`. For one thread at a time.
+    pub(crate) fn record(&self, late: Duration) {
+        let nanos = nanos(late);
+        let count = &self.counts[bucket_of(nanos)];
+        // Nobody else writes, so that no locked instruction is needed.
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if nanos > self.max.load(Ordering::Relaxed) {
+            self.max.store(nanos, Ordering::Relaxed);
+        }
+    }
+
+    /// What was recorded so far.
+    pub(crate) fn read(&self) -> Lateness {
+        let counts: Vec<u64> = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let packets = counts.iter().sum();
+        Lateness { counts, packets, max: Duration::from_nanos(self.max.load(Ordering::Relaxed)) }
     }
 }
 
@@ -134,6 +177,28 @@ mod tests {
         left.merge(&right);
         assert_eq!(left.quality(), both.quality());
         assert_eq!(left.quality().packets, 6);
+    }
+
+    #[test]
+    fn a_meter_reads_what_was_recorded() {
+        let (meter, mut lateness) = (LatenessMeter::default(), Lateness::default());
+        for nanos in [0, 255, 256, 70_000, u64::MAX] {
+            meter.record(Duration::from_nanos(nanos));
+            lateness.record(Duration::from_nanos(nanos));
+        }
+        assert_eq!(meter.read().quality(), lateness.quality());
+    }
+
+    #[test]
+    fn what_came_since_is_told_alone() {
+        let mut lateness = Lateness::default();
+        lateness.record(Duration::from_millis(9));
+        let earlier = lateness.clone();
+        assert_eq!(lateness.since(&earlier).quality().packets, 0);
+        lateness.record(Duration::from_micros(100));
+        let since = lateness.since(&earlier);
+        assert_eq!(since.quality().packets, 1);
+        assert!(since.max() >= Duration::from_micros(100) && since.max() < Duration::from_micros(101));
     }
 
     #[test]

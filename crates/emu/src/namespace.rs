@@ -1,8 +1,9 @@
-//! A host: a network namespace, with the mount namespace that holds the testbed's hosts file.
+//! A host: a network namespace, with the mount namespace that holds the testbed's files over those of `/etc`.
 //!
 //! A thread or a child process enters both. Entering replaces the working directory, which is therefore looked up and entered
 //! again. A process that leaves no thread behind keeps neither alive: the handles are file descriptors.
 
+use crate::process;
 use nix::sched::{CloneFlags, setns, unshare};
 use std::ffi::OsStr;
 use std::io;
@@ -20,12 +21,14 @@ pub struct Namespace {
     mounts: Arc<Mounts>,
 }
 
-/// The mounts of all hosts: the system's own but for the hosts file.
+/// The mounts of all hosts: the system's own but for some files of `/etc`.
 #[derive(Debug)]
 pub(crate) struct Mounts {
     pub(crate) namespace: OwnedFd,
     /// The root directory, which entering would reset to the system's where this process runs in a changed root.
     pub(crate) root: OwnedFd,
+    /// The instance's word, by which processes started inside are found if this one is killed.
+    pub(crate) word: String,
 }
 
 impl Namespace {
@@ -72,7 +75,7 @@ impl Namespace {
         }
     }
 
-    /// A command that will run inside: network and hosts file.
+    /// A command that will run inside: network and names.
     ///
     /// The child is killed when the thread that started it ends (`PR_SET_PDEATHSIG`), so that nothing is left behind when
     /// this process is killed: start it from a thread that lives as long as it should.
@@ -81,6 +84,7 @@ impl Namespace {
         let namespace = self.clone();
         let parent = std::process::id();
         let mut command = Command::new(program);
+        command.env(process::MARK, &self.mounts.word);
         // SAFETY: between fork and exec in a process that may have had other threads only async-signal-safe calls are
         // allowed. The closure makes plain system calls (prctl, getppid, unshare, setns, getcwd into the stack, fchdir, chroot, chdir) and
         // allocates nothing: the namespaces' descriptors and the parent's id were moved in before.
@@ -91,6 +95,11 @@ impl Namespace {
             });
         }
         command
+    }
+
+    /// Moves the calling thread inside the network alone: enough for whoever reads no names, and cheap.
+    pub(crate) fn move_in(&self) -> io::Result<()> {
+        Ok(setns(&*self.net, CloneFlags::CLONE_NEWNET)?)
     }
 
     /// Moves the calling thread inside. The thread gets a working directory of its own (`CLONE_FS`), without which the kernel

@@ -1,10 +1,12 @@
 //! Ends the processes inside given network namespaces, and no others.
 //!
-//! A process is inside if its `/proc/<pid>/ns/net` is the same file as the namespace's mount. It is held by a pidfd from
-//! before the comparison until the signal, so that a number used again in between cannot send the signal astray.
+//! A process is inside if its `/proc/<pid>/ns/net` is the same file as the namespace's mount, or if the instance's word is in
+//! the environment that it was started with. It is held by a pidfd from before the comparison until the signal, so that a
+//! number used again in between cannot send the signal astray.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -18,21 +20,32 @@ const KILL_WAIT: Duration = Duration::from_secs(2);
 /// Rounds of killing, as the processes found may have started others meanwhile.
 const ROUNDS: usize = 8;
 
-/// Ends every process in the network namespaces mounted at `paths` (this process excepted) and waits until they are gone.
-pub(crate) fn end_all_inside(paths: &[impl AsRef<Path>]) {
-    let namespaces: Vec<FileId> = paths.iter().filter_map(|path| namespace_id(path.as_ref())).collect();
-    if namespaces.is_empty() {
+/// The environment variable in which processes inside have the word of their instance.
+pub(crate) const MARK: &str = "FARHOP_INSTANCE";
+
+/// Ends every process in the network namespaces mounted at `paths` or with the instance's word in its environment (this
+/// process excepted) and waits until they are gone.
+pub(crate) fn end_all_inside(paths: &[impl AsRef<Path>], word: &str) {
+    let namespaces: BTreeSet<FileId> = paths.iter().filter_map(|path| namespace_id(path.as_ref())).collect();
+    let inside = Inside { namespaces, mark: (!word.is_empty()).then(|| format!("{MARK}={word}").into_bytes()) };
+    if inside.namespaces.is_empty() && inside.mark.is_none() {
         return;
     }
-    let found = processes_in(&namespaces);
+    let found = inside.processes();
     signal_and_wait(&found, libc::SIGTERM, GRACE);
     for _ in 0..ROUNDS {
-        let found = processes_in(&namespaces);
+        let found = inside.processes();
         if found.is_empty() {
             return;
         }
         signal_and_wait(&found, libc::SIGKILL, KILL_WAIT);
     }
+}
+
+/// Whether a process runs. One that has ended may still have its number until its parent asks how.
+pub(crate) fn is_alive(number: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
+    status.lines().any(|line| line.starts_with("State:") && !line.contains(['Z', 'X']))
 }
 
 /// Device and inode of a file.
@@ -48,21 +61,40 @@ fn namespace_id(path: &Path) -> Option<FileId> {
     if is_namespace { file_id(path) } else { None }
 }
 
-fn processes_in(namespaces: &[FileId]) -> Vec<OwnedFd> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let others = numbers.filter(|&number| number != std::process::id());
-    others.filter_map(|number| hold_if_inside(number, namespaces)).collect()
+/// What tells that a process is inside.
+struct Inside {
+    namespaces: BTreeSet<FileId>,
+    mark: Option<Vec<u8>>,
 }
 
-fn hold_if_inside(number: u32, namespaces: &[FileId]) -> Option<OwnedFd> {
-    // Most processes are elsewhere: look before holding, then look again at the one held.
-    let inside = || file_id(&Path::new("/proc").join(number.to_string()).join("ns/net"));
-    if !namespaces.contains(&inside()?) {
-        return None;
+impl Inside {
+    /// All processes inside but this one.
+    fn processes(&self) -> Vec<OwnedFd> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let others = numbers.filter(|&number| number != std::process::id());
+        others.filter_map(|number| self.hold(number)).collect()
     }
-    let held = pidfd_open(number)?;
-    namespaces.contains(&inside()?).then_some(held)
+
+    fn hold(&self, number: u32) -> Option<OwnedFd> {
+        // Most processes are elsewhere: look before holding, then look again at the one held.
+        if !self.has(number) {
+            return None;
+        }
+        let held = pidfd_open(number)?;
+        self.has(number).then_some(held)
+    }
+
+    fn has(&self, number: u32) -> bool {
+        let folder = Path::new("/proc").join(number.to_string());
+        file_id(&folder.join("ns/net")).is_some_and(|id| self.namespaces.contains(&id))
+            || self.mark.as_deref().is_some_and(|mark| is_marked(&folder, mark))
+    }
+}
+
+fn is_marked(folder: &Path, mark: &[u8]) -> bool {
+    let environment = fs::read(folder.join("environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|variable| variable == mark)
 }
 
 fn signal_and_wait(processes: &[OwnedFd], signal: libc::c_int, patience: Duration) {

@@ -117,8 +117,8 @@ mod tests {
         if crate::availability().is_err() {
             return;
         }
-        let registered = register(Instance::allocate().expect("a free number")).expect("signals can be caught");
-        let hosts = registered.instance().hosts_path();
+        let registered = register(Instance::allocate(1).expect("a free number")).expect("signals can be caught");
+        let hosts = registered.instance().path("hosts");
         // The number may be another testbed's at once; what tells is when the file was made.
         let made = || std::fs::metadata(&hosts).and_then(|file| file.modified()).ok();
         let before = made();

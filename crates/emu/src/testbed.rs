@@ -1,106 +1,163 @@
-//! A running testbed: four hosts, three networks, one driver thread.
+//! A running testbed: its hosts, the networks between them, one driver thread.
 
 use crate::clock::Clock;
-use crate::driver::{Driver, Ends, Segment};
-use crate::host::{Host, Net};
+use crate::control::{self, Control, TimedChange};
+use crate::device::{Device, DeviceKind};
+use crate::driver::{Driver, Ends, Files, Memory, Remote, Segment};
+use crate::host::{Host, MAX_TERMINALS, Net, Node};
+use crate::hosts::Hosts;
 use crate::instance::{self, Instance};
 use crate::kernel_tcp::CongestionChoice;
-use crate::lateness::Lateness;
-use crate::namespace::{Mounts, Namespace};
-use crate::network::{self, Wire};
-use crate::record::EmulationRecord;
+use crate::namespace::Namespace;
+use crate::nat::Nat;
+use crate::network::{self, Wire, Wires};
+use crate::options::{Options, Recording};
+use crate::record::{EmulationRecord, LinkStatus};
 use crate::shutdown::{self, Registered};
-use crate::tun::Tun;
 use crate::wakefulness::Wakefulness;
-use crate::{EmuError, availability, kernel_tcp, window};
+use crate::window::Windows;
+use crate::{EmuError, availability, doctor, etc, kernel_tcp, window};
 use farhop_link::ChannelConfig;
 use farhop_scenario::{Scenario, TcpConfig};
-use nix::sched::{CloneFlags, unshare};
-use std::fs::File;
-use std::net::Ipv4Addr;
-use std::os::fd::OwnedFd;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 
-/// Client – terminal ~link~ gateway – server, ready for programs to run in. Dropping it removes everything, as does the end
+/// Clients – terminals ~link~ gateway – server, ready for programs to run in. Dropping it removes everything, as does the end
 /// of the process by SIGINT, SIGTERM or SIGHUP; after a SIGKILL the next start does.
 #[derive(Debug)]
 pub struct Testbed {
+    _control: Control,
     driver: Driver,
-    /// Place of the far link among the driver's segments.
-    far: Option<usize>,
-    hosts: [Namespace; 4],
+    hosts: Hosts,
     congestion: CongestionChoice,
+    windows: Windows,
     clock: Clock,
+    nat: Option<Nat>,
+    offload: bool,
     /// Goes after the links and whatever uses them.
-    _instance: Registered,
+    instance: Registered,
     _wakefulness: Option<Wakefulness>,
-}
-
-/// Whether every packet of the far link is remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recording {
-    /// About 100 bytes of memory per packet, for as long as the testbed runs.
-    Packets,
-    /// Only counts and lateness.
-    Totals,
 }
 
 impl Testbed {
     /// Builds the testbed of a scenario: its links, its kernel TCP. Removes what killed emulators left behind first.
     ///
     /// # Errors
-    /// Something is missing ([`availability`]), or the scenario asks for a TCP that Linux does not speak.
+    /// Something is missing ([`availability`]), or the scenario asks for a TCP that Linux does not speak or for more terminals
+    /// than there are addresses.
     pub fn start(scenario: &Scenario) -> Result<Self, EmuError> {
-        Self::start_with(scenario, Recording::Packets)
+        Self::start_with(scenario, &Options::default())
     }
 
-    /// As [`Testbed::start`], with a choice of what to remember.
+    /// As [`Testbed::start`], with more than the scenario says.
     ///
     /// # Errors
     /// As [`Testbed::start`].
-    pub fn start_with(scenario: &Scenario, recording: Recording) -> Result<Self, EmuError> {
+    pub fn start_with(scenario: &Scenario, options: &Options) -> Result<Self, EmuError> {
         kernel_tcp::check(&scenario.tcp)?;
+        let timetable = control::check_timetable(&scenario.link, options.offload, &options.live)?;
+        check_terminals(scenario.link.terminals)?;
         // What is missing explains better than the call that failed for it; asking first would triple the time of a start.
-        Self::try_start(scenario, recording).map_err(|error| availability().err().unwrap_or(error))
+        Self::try_start(scenario, options, timetable).map_err(|error| availability().err().unwrap_or(error))
     }
 
-    fn try_start(scenario: &Scenario, recording: Recording) -> Result<Self, EmuError> {
+    fn try_start(scenario: &Scenario, options: &Options, timetable: Vec<TimedChange>) -> Result<Self, EmuError> {
         instance::cleanup_stale()?;
-        Self::build(scenario, recording, shutdown::register(Instance::allocate()?)?)
+        let instance = Instance::allocate(scenario.link.terminals)?;
+        Self::build(scenario, options, timetable, shutdown::register(instance)?)
     }
 
-    fn build(scenario: &Scenario, recording: Recording, instance: Registered) -> Result<Self, EmuError> {
-        let hosts = create_hosts(instance.instance())?;
-        let links = join_hosts(scenario, &hosts)?;
-        let congestion = pin_tcp(&scenario.tcp, &hosts)?;
-        network::configure(&scenario.tcp, congestion, links.each_ref().map(wire), &hosts)?;
-        limit_window(&scenario.tcp, &hosts, &links)?;
+    fn build(
+        scenario: &Scenario,
+        options: &Options,
+        timetable: Vec<TimedChange>,
+        instance: Registered,
+    ) -> Result<Self, EmuError> {
+        let hosts = Hosts::create(&instance.instance(), scenario.link.terminals)?;
+        let wires = wires(scenario);
+        let links = join_hosts(wires, &hosts, options.offload)?;
+        let congestion = network::configure(&scenario.tcp, wires, &hosts)?;
+        let windows = establish_windows(&scenario.tcp, &hosts, &links)?;
+        let nat = options.nat.then(|| Nat::open(&instance.instance(), &hosts)).transpose()?;
         let clock = Clock::start();
-        let segments = Net::ALL.into_iter().zip(links).filter_map(|(net, ends)| {
-            let recorded = net == Net::Far && recording == Recording::Packets;
-            Some(Segment::new(channel_of(scenario, net).clone(), seed_of(scenario, net), ends?, recorded))
+        let segments = links.into_iter().map(|(net, ends)| {
+            let memory = if net == Net::Far { memory(options) } else { Memory::default() };
+            Segment::new(channel_of(scenario, net).clone(), seed_of(scenario, net), ends, clock, &memory)
         });
-        let driver = Driver::start(segments.collect(), clock).map_err(EmuError::system(START_DRIVER))?;
-        Ok(Self {
-            driver,
-            far: place_of_far(scenario),
-            hosts,
-            congestion,
-            clock,
-            _instance: instance,
-            _wakefulness: Wakefulness::ask(),
-        })
+        let driver = Driver::start(segments.collect::<Result<_, _>>()?, clock);
+        let driver = driver.map_err(EmuError::system(START_DRIVER))?;
+        let (link, offload) = ((scenario.link.clone(), options.offload), options.offload);
+        let control =
+            Control::start(&instance.instance().path("sock"), (driver.remote(), FAR), link, timetable, clock)?;
+        let _wakefulness = Wakefulness::ask();
+        Ok(Self { _control: control, driver, hosts, congestion, windows, clock, nat, offload, instance, _wakefulness })
     }
 
-    /// A host, as a place to run things in.
+    /// What the far link has done so far; `None` if it has stopped.
+    pub fn status(&self) -> Option<LinkStatus> {
+        self.remote().status(FAR)
+    }
+
+    /// What may be asked of the links while they run.
+    pub(crate) fn remote(&self) -> Remote {
+        self.driver.remote()
+    }
+
+    /// A host, as a place to run things in; with several terminals, the first one's.
     pub fn host(&self, host: Host) -> &Namespace {
-        &self.hosts[host.index()]
+        &self.hosts[host.node()]
     }
 
-    /// The address that a host's name resolves to inside.
+    /// Number of terminals, each with its client.
+    pub fn terminals(&self) -> u16 {
+        self.hosts.terminals()
+    }
+
+    /// The client of a terminal, counted from 0.
+    pub fn client(&self, number: u16) -> Option<&Namespace> {
+        (number < self.terminals()).then(|| &self.hosts[Node::Client(number)])
+    }
+
+    /// A terminal, counted from 0.
+    pub fn terminal(&self, number: u16) -> Option<&Namespace> {
+        (number < self.terminals()).then(|| &self.hosts[Node::Terminal(number)])
+    }
+
+    /// The IPv4 address that a host's name resolves to inside.
     pub fn address(&self, host: Host) -> Ipv4Addr {
         host.address()
+    }
+
+    /// The IPv6 address that a host's name resolves to inside.
+    pub fn address6(&self, host: Host) -> Ipv6Addr {
+        host.address6()
+    }
+
+    /// The addresses of a client, counted from 0.
+    pub fn client_addresses(&self, number: u16) -> Option<(Ipv4Addr, Ipv6Addr)> {
+        let client = Node::Client(number);
+        (number < self.terminals()).then(|| (client.address(), client.address6()))
+    }
+
+    /// The resolvers that programs inside ask from now on (`/etc/resolv.conf`). From the start that is the server, or with
+    /// [`Options::nat`] the relay to the resolvers outside.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_resolvers(&self, resolvers: &[IpAddr]) -> Result<(), EmuError> {
+        etc::set_resolvers(&self.instance.instance(), resolvers)
+    }
+
+    /// Where programs inside reach the resolvers outside; only with [`Options::nat`].
+    pub fn outer_dns(&self) -> Option<SocketAddr> {
+        self.nat.as_ref().map(Nat::dns)
+    }
+
+    /// Where a file of this testbed can be written that goes with it, whatever ends this process. `kind` is its name's end, with an
+    /// extension and without slashes.
+    pub fn file(&self, kind: &str) -> PathBuf {
+        self.instance.instance().path(kind)
     }
 
     /// The clock of the packet log.
@@ -108,24 +165,26 @@ impl Testbed {
         self.clock
     }
 
-    /// Forgets what the hosts' TCP has learned of the paths, so that the next connection starts as the first did.
-    ///
-    /// # Errors
-    /// `ip` fails.
-    pub fn flush_route_metrics(&self) -> Result<(), EmuError> {
-        Host::ALL.into_iter().try_for_each(|host| network::flush_route_metrics(host, self.host(host)))
-    }
-
     /// The kernel TCP settings in force at the server (the other hosts have the same), by their `sysctl` names, and the
-    /// server's route to the others, to which initial window, segment size and sometimes congestion control (`congctl`) belong.
+    /// server's route to the clients, to which initial window, segment size and sometimes congestion control (`congctl`) belong;
+    /// then the windows that came of them ([`Testbed::windows`]).
     ///
     /// # Errors
     /// A setting cannot be read.
     pub fn tcp_settings(&self) -> Result<Vec<(String, String)>, EmuError> {
         let (server, congestion) = (self.host(Host::Server), self.congestion);
         let mut settings = server.run(move || kernel_tcp::read_back(congestion))?;
-        settings.push(("route".to_owned(), network::default_route(Host::Server, server)?));
+        settings.push(("route".to_owned(), network::route_to_clients(&self.hosts)?));
+        let Windows { initial, segment, advertised } = self.windows;
+        settings.push(("measured initial window".to_owned(), format!("{initial} segments of {} B", segment.get())));
+        let advertised = advertised.map(|window| ("measured receive window".to_owned(), format!("{} B", window.get())));
+        settings.extend(advertised);
         Ok(settings)
+    }
+
+    /// The windows in force, as measured when the testbed started.
+    pub fn windows(&self) -> Windows {
+        self.windows
     }
 
     /// Stops the links, ends what still runs inside and removes everything.
@@ -134,13 +193,8 @@ impl Testbed {
     /// None today; the signature leaves room for a record that cannot be had.
     pub fn stop(mut self) -> Result<EmulationRecord, EmuError> {
         let mut segments = self.driver.stop().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let mut lateness = Lateness::default();
-        for segment in &segments {
-            lateness.merge(&segment.lateness);
-        }
-        let far = self.far.map(|place| segments.swap_remove(place));
-        let (dropped, link) = far.map_or((0, None), |far| (far.dropped, far.log));
-        Ok(EmulationRecord { quality: lateness.quality(), lateness, dropped, link })
+        let far = segments.remove(FAR);
+        Ok(EmulationRecord::new(far, &segments, self.offload))
     }
 }
 
@@ -151,93 +205,76 @@ impl Drop for Testbed {
     }
 }
 
+/// What to remember of the far link.
+fn memory(options: &Options) -> Memory {
+    let files = Files { log: options.log.clone(), pcap: options.pcap.clone() };
+    Memory { packets: options.recording == Recording::Packets, files }
+}
+
+fn check_terminals(terminals: u16) -> Result<(), EmuError> {
+    if (1..=MAX_TERMINALS).contains(&terminals) { Ok(()) } else { Err(EmuError::Terminals { wanted: terminals }) }
+}
+
 fn channel_of(scenario: &Scenario, net: Net) -> &ChannelConfig {
     match net {
-        Net::Lan => &scenario.lan,
+        Net::Lan(_) => &scenario.lan,
         Net::Far => &scenario.link,
         Net::Wan => &scenario.wan,
     }
 }
 
-/// Place of the far link among the emulated ones.
-fn place_of_far(scenario: &Scenario) -> Option<usize> {
-    let mut emulated = Net::ALL.into_iter().filter(|&net| !channel_of(scenario, net).is_transparent());
-    emulated.position(|net| net == Net::Far)
+fn wires(scenario: &Scenario) -> Wires {
+    let wire = |channel: &ChannelConfig| if channel.is_transparent() { Wire::Plain } else { Wire::Emulated };
+    Wires { lan: wire(&scenario.lan), wan: wire(&scenario.wan) }
 }
 
-/// The far link has the scenario's seed, the others one of their own.
+/// The far link has the scenario's seed, the others each one of their own.
 fn seed_of(scenario: &Scenario, net: Net) -> u64 {
     let offset = match net {
         Net::Far => 0,
-        Net::Lan => 1,
+        Net::Lan(0) => 1,
         Net::Wan => 2,
+        Net::Lan(number) => 2 + u64::from(number),
     };
     scenario.run.seed.wrapping_add(offset)
 }
 
-/// Creates the namespaces on a thread of their own, which ends outside the caller's.
-fn create_hosts(instance: Arc<Instance>) -> Result<[Namespace; 4], EmuError> {
-    let thread = thread::Builder::new().name("farhop-hosts".to_owned()).spawn(move || {
-        let mut networks = Vec::new();
-        for host in Host::ALL {
-            unshare(CloneFlags::CLONE_NEWNET).map_err(EmuError::system("create a network namespace"))?;
-            instance.publish(host)?;
-            kernel_tcp::prepare_host()?;
-            networks.push((instance.namespace(host), own("net")?));
-        }
-        instance::mount_hosts(&instance.hosts_path())?;
-        let root = File::open("/").map_err(EmuError::system("open /"))?.into();
-        let mounts = Arc::new(Mounts { namespace: own("mnt")?, root });
-        let hosts: Vec<_> =
-            networks.into_iter().map(|(name, net)| Namespace::new(name, net, Arc::clone(&mounts))).collect();
-        Ok(hosts.try_into().expect("one namespace per host"))
+/// Place of the far link among the emulated ones.
+pub(crate) const FAR: usize = 0;
+
+/// Joins the hosts: with wires where the scenario constrains nothing, else with devices for a channel, whose ends are given,
+/// those of the far link first.
+fn join_hosts(wires: Wires, hosts: &Hosts, offload: bool) -> Result<Vec<(Net, Ends)>, EmuError> {
+    network::connect(wires, hosts)?;
+    let kind = doctor::device_kind();
+    let others = Net::all(hosts.terminals()).filter(|net| *net != Net::Far && wires.of(*net) == Wire::Emulated);
+    [Net::Far]
+        .into_iter()
+        .chain(others)
+        .map(|net| Ok((net, create_ends(net, kind, offload && net == Net::Far, hosts)?)))
+        .collect()
+}
+
+fn create_ends(net: Net, kind: DeviceKind, offload: bool, hosts: &Hosts) -> Result<Ends, EmuError> {
+    let nodes: Vec<Node> = [net.gateway_side()].into_iter().chain(net.terminal_sides(hosts.terminals())).collect();
+    let create = |name| if offload { Device::create_bundling(name) } else { Device::create(name, kind) };
+    let mut devices = hosts.run_in(&nodes, |_| create(net.device()).map(Arc::new))?;
+    Ok(Ends { gateway: devices.remove(0), terminals: devices })
+}
+
+/// Imposes and measures the scenario's windows, over links that do not delay yet.
+fn establish_windows(tcp: &TcpConfig, hosts: &Hosts, links: &[(Net, Ends)]) -> Result<Windows, EmuError> {
+    let clock = Clock::start();
+    let wires = links.iter().map(|(_, ends)| {
+        let terminals = u16::try_from(ends.terminals.len()).unwrap_or(MAX_TERMINALS);
+        let undelayed = ChannelConfig { terminals, ..ChannelConfig::default() };
+        Segment::new(undelayed, 0, ends.clone(), clock, &Memory::default())
     });
-    match thread.map_err(EmuError::system("start a thread"))?.join() {
-        Ok(hosts) => hosts,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-/// A handle to one of the calling thread's namespaces.
-fn own(kind: &str) -> Result<OwnedFd, EmuError> {
-    let path = format!("/proc/thread-self/ns/{kind}");
-    Ok(File::open(&path).map_err(EmuError::system(format!("open {path}")))?.into())
-}
-
-/// Joins neighbours: with devices for a channel where the scenario has one (then its ends are given), else with a wire.
-fn join_hosts(scenario: &Scenario, hosts: &[Namespace; 4]) -> Result<[Option<Ends>; 3], EmuError> {
-    let mut links = [const { None }; 3];
-    for (net, link) in Net::ALL.into_iter().zip(&mut links) {
-        let (one, other) = net.ends();
-        if channel_of(scenario, net).is_transparent() {
-            network::connect(one, &hosts[one.index()], &hosts[other.index()], net)?;
-        } else {
-            let device = |host: Host| hosts[host.index()].run(move || Tun::create(net.device()).map(Arc::new));
-            *link = Some(Ends { gateway_side: device(one)?, terminal_side: device(other)? });
-        }
-    }
-    Ok(links)
-}
-
-fn wire(ends: &Option<Ends>) -> Wire {
-    if ends.is_some() { Wire::Emulated } else { Wire::Plain }
-}
-
-/// Gives every host the scenario's TCP, as far as it is a property of hosts.
-fn pin_tcp(tcp: &TcpConfig, hosts: &[Namespace; 4]) -> Result<CongestionChoice, EmuError> {
-    let congestion = tcp.congestion;
-    // All four are equal in what they may choose.
-    hosts.iter().try_fold(CongestionChoice::Host, |_, host| host.run(move || kernel_tcp::pin(congestion)))
-}
-
-/// Imposes the scenario's window. What buffer it takes is measured over links that do not delay yet.
-fn limit_window(tcp: &TcpConfig, hosts: &[Namespace; 4], links: &[Option<Ends>; 3]) -> Result<(), EmuError> {
-    let Some(max_window) = tcp.max_window else { return Ok(()) };
-    let wires = links.iter().flatten().map(|ends| Segment::new(ChannelConfig::default(), 0, ends.clone(), false));
-    let mut driver = Driver::start(wires.collect(), Clock::start()).map_err(EmuError::system(START_DRIVER))?;
-    let limited = window::limit(max_window, hosts);
+    let driver = Driver::start(wires.collect::<Result<_, _>>()?, clock);
+    let mut driver = driver.map_err(EmuError::system(START_DRIVER))?;
+    let windows = window::establish(tcp.max_window, hosts);
     driver.stop().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    limited
+    windows
 }
 
 const START_DRIVER: &str = "start the link's thread";

@@ -1,38 +1,62 @@
-//! The scenario's maximum window, imposed on Linux's receive window and found to be in force.
+//! The windows that the scenario asks for: found to be in force, the maximum window also imposed.
 //!
 //! Linux derives the window it advertises from the free receive buffer: bytes × payload / memory of the packets received
 //! (`tcp_win_from_space`, since 6.3 with a ratio measured per connection). So the buffer's bound, `tcp_rmem`, bounds the window,
 //! but which buffer gives which window depends on how the kernel stores packets that come this way. Therefore a connection
 //! from server to client, over links that do not delay yet, measures the window, and the buffer is corrected until the
-//! window is the scenario's to the granularity of the window field (RFC 7323 §2.2).
+//! window is the scenario's to the granularity of the window field (RFC 7323 §2.2). The initial window is a property of routes
+//! and read back from such a connection, too.
 //!
 //! Left out: a connection's very first window, before any data has come, is smaller (Linux takes half the buffer as a
 //! guess), and what a program has not read yet reduces the window, as it does everywhere. Later windows can be larger by
 //! less than a packet, where short packets take less memory than the full ones measured here.
 
 use crate::connection::ConnectionState;
-use crate::host::Host;
-use crate::namespace::Namespace;
+use crate::host::{Host, Node};
+use crate::hosts::Hosts;
 use crate::{EmuError, kernel_tcp};
 use farhop_units::Bytes;
+use nix::sys::socket::{setsockopt, sockopt};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 /// Measurements until the window must be right. Window and buffer are linear, so that the third fits but for rounding.
 const ATTEMPTS: usize = 5;
 /// Linux's guess of buffer per window before it has seen packets (`TCP_DEFAULT_SCALING_RATIO` is one half).
 const GUESS: i64 = 2;
 
-/// Limits the receive window of every host to `window`; the links must be running without delay.
-pub(crate) fn limit(window: Bytes, hosts: &[Namespace; 4]) -> Result<(), EmuError> {
+/// The windows in force for connections inside, as measured on one from the server to the first client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// What a sender may send at first, in segments.
+    pub initial: u32,
+    /// Payload of a full segment.
+    pub segment: Bytes,
+    /// The window that a receiver advertises once it has opened fully; absent where the scenario does not bound it, and the
+    /// kernel's autotuning decides.
+    pub advertised: Option<Bytes>,
+}
+
+/// Imposes the scenario's maximum window on every host and measures; the links must be running without delay.
+pub(crate) fn establish(max_window: Option<Bytes>, hosts: &Hosts) -> Result<Windows, EmuError> {
+    let advertised = max_window.map(|window| limit(window, hosts)).transpose()?;
+    let fresh = connect(hosts, |stream| ConnectionState::of(stream), |_| Ok(()));
+    let ConnectionState { congestion_window, segment, .. } = fresh.map_err(EmuError::system(MEASURE))?;
+    Ok(Windows { initial: congestion_window, segment, advertised })
+}
+
+const MEASURE: &str = "measure TCP's windows";
+
+/// Limits the receive window of every host to `window`; what it has become.
+fn limit(window: Bytes, hosts: &Hosts) -> Result<Bytes, EmuError> {
     let wanted = window.get().cast_signed();
     let mut before = (0, 0);
-    let mut buffer = wanted * GUESS;
+    let mut buffer = (wanted * GUESS).min(i32::MAX.into());
     for _ in 0..ATTEMPTS {
-        set_buffers(Bytes::new(buffer.unsigned_abs()), hosts)?;
-        let found = advertised(window, hosts).map_err(EmuError::system("measure the receive window"))?;
+        hosts.run_in_each(|_| kernel_tcp::set_buffers(Bytes::new(buffer.unsigned_abs()), window))?;
+        let found = advertised(window, hosts).map_err(EmuError::system(MEASURE))?;
         if is_in_force(window, found) {
-            return Ok(());
+            return Ok(found);
         }
         let here = (buffer, found.get().cast_signed());
         buffer = extrapolated(before, here, wanted);
@@ -60,58 +84,80 @@ fn extrapolated(before: (i64, i64), here: (i64, i64), wanted: i64) -> i64 {
     let rise = i128::from(here.1 - before.1);
     let run = i128::from(here.0 - before.0);
     let step = (i128::from(wanted - here.1) * run).checked_div(rise).unwrap_or(1);
-    i64::try_from(i128::from(here.0) + step).unwrap_or(i64::MAX).max(1)
-}
-
-fn set_buffers(buffer: Bytes, hosts: &[Namespace; 4]) -> Result<(), EmuError> {
-    hosts.iter().try_for_each(|host| host.run(move || kernel_tcp::set_receive_buffer(buffer)))
+    // The kernel holds sizes of buffers in signed 32 bits.
+    i64::try_from(i128::from(here.0) + step).unwrap_or(i64::MAX).clamp(1, i32::MAX.into())
 }
 
 /// The window that a client advertises to a server once it has opened fully.
-fn advertised(window: Bytes, hosts: &[Namespace; 4]) -> io::Result<Bytes> {
-    let [client, server] = [Host::Client, Host::Server].map(|host| &hosts[host.index()]);
+fn advertised(window: Bytes, hosts: &Hosts) -> io::Result<Bytes> {
+    connect(hosts, move |stream| send_segments(stream, window), answer_segments)
+}
+
+/// Connects the server to the first client and lets both say their part; what the server says of it.
+fn connect<T: Send + 'static>(
+    hosts: &Hosts,
+    at_server: impl FnOnce(&mut TcpStream) -> io::Result<T> + Send + 'static,
+    at_client: impl FnOnce(&mut TcpStream) -> io::Result<()>,
+) -> io::Result<T> {
+    let (client, server) = (&hosts[Node::Client(0)], &hosts[Node::Server]);
     let address = SocketAddr::from((Host::Client.address(), 0));
     let listener = client.run(move || TcpListener::bind(address))?;
     let address = listener.local_addr()?;
-    let sending = server.spawn("farhop-window", move || send_segments(&mut TcpStream::connect(address)?, window));
-    let answered = answer_segments(&mut listener.accept()?.0);
+    let sending = server.spawn("farhop-window", move || {
+        let mut stream = TcpStream::connect(address)?;
+        let seen = at_server(&mut stream);
+        // The connection is reset, so that nothing follows what tells the client of its end: the link is free of it then.
+        setsockopt(&stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+        seen
+    });
+    let (mut stream, _) = listener.accept()?;
+    let answered = at_client(&mut stream);
+    let _ = stream.read(&mut [0]);
     match sending.join() {
         Ok(seen) => answered.and(seen),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
-/// Sends full segments one by one, each after the answer to the one before, until the window no longer grows.
+/// Segments that are sent at once at most, where the window is large and opening it one by one would take long.
+const CHUNK: u64 = 64;
+
+/// Sends full segments, some at a time, each time after the answer to the ones before, until the window no longer grows; the
+/// last ones one by one.
 ///
 /// A window opens by two segments per segment received (`tcp_grow_window`), up to what is free while one is stored.
 fn send_segments(stream: &mut TcpStream, window: Bytes) -> io::Result<Bytes> {
-    let mut state = start(stream)?;
-    let segment = vec![0; usize::try_from(state.segment.get()).unwrap_or(1)];
-    let enough = window.get() / state.segment.get().max(1) + 16;
-    for _ in 0..enough {
-        stream.write_all(&segment)?;
-        stream.read_exact(&mut [0])?;
-        state = ConnectionState::of(stream)?;
-    }
-    stream.shutdown(Shutdown::Write)?;
-    Ok(state.peer_window)
-}
-
-/// Tells the client the length of a segment.
-fn start(stream: &mut TcpStream) -> io::Result<ConnectionState> {
     stream.set_nodelay(true)?;
-    let state = ConnectionState::of(stream)?;
-    stream.write_all(&state.segment.get().to_be_bytes())?;
-    Ok(state)
+    let segment = ConnectionState::of(stream)?.segment.get().max(1);
+    let segments = window.get() / segment;
+    let chunk = (segments / CHUNK).clamp(1, CHUNK);
+    for _ in 0..segments / chunk {
+        exchange(stream, chunk * segment)?;
+    }
+    for _ in 0..16 {
+        exchange(stream, segment)?;
+    }
+    Ok(ConnectionState::of(stream)?.peer_window)
 }
 
-/// Reads segments, each at once, and answers each with a byte.
+/// Says how many bytes come, sends them and waits for the answer.
+fn exchange(stream: &mut TcpStream, length: u64) -> io::Result<()> {
+    let head = length.to_be_bytes();
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0).max(head.len())];
+    bytes[..head.len()].copy_from_slice(&head);
+    stream.write_all(&bytes)?;
+    stream.read_exact(&mut [0])
+}
+
+/// Reads what comes at once and answers each piece with a byte.
 fn answer_segments(stream: &mut TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut length = [0; size_of::<u64>()];
-    stream.read_exact(&mut length)?;
-    let mut segment = vec![0; usize::try_from(u64::from_be_bytes(length)).unwrap_or(1)];
-    while stream.read_exact(&mut segment).is_ok() {
+    let mut head = [0; size_of::<u64>()];
+    let mut rest = Vec::new();
+    while stream.read_exact(&mut head).is_ok() {
+        let length = usize::try_from(u64::from_be_bytes(head)).unwrap_or(0).max(head.len());
+        rest.resize(length - head.len(), 0);
+        stream.read_exact(&mut rest)?;
         stream.write_all(&[0])?;
     }
     Ok(())

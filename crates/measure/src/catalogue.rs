@@ -30,6 +30,8 @@ impl Catalogue {
             }
             catalogue.urls.push(url);
         }
+        // Whoever types the server's name alone wants the page.
+        catalogue.by_target.entry("/".to_owned()).or_insert(0);
         Ok(catalogue)
     }
 
@@ -80,6 +82,13 @@ mod tests {
         assert_eq!(find("http://server/img/c.png?v=2"), Some(2));
         assert_eq!(find("http://server/img/c.png"), None);
         assert_eq!(find("http://elsewhere/index.html"), None);
+    }
+
+    #[test]
+    fn the_root_is_the_page_unless_an_object_is_there() {
+        let root = |names: &[&str]| catalogue(names).unwrap().find_target("/");
+        assert_eq!(root(&["index.html", "a.png"]), Some(0));
+        assert_eq!(root(&["index.html", "/"]), Some(1));
     }
 
     #[test]

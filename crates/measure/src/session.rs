@@ -133,9 +133,8 @@ impl Session {
         Route::Direct(SocketAddr::from((self.testbed.address(Host::Server), ORIGIN_PORT)))
     }
 
-    /// One load by the client, to whom TCP has told nothing of earlier ones.
+    /// One load by the client. The testbed's TCP remembers nothing of earlier ones.
     pub(crate) fn load(&self, route: Route) -> Result<Observation, MeasureError> {
-        self.testbed.flush_route_metrics()?;
         let (work, clock) = (self.work.clone(), self.testbed.clock());
         let client = async move || {
             work.warm_up().await?;

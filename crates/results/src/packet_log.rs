@@ -1,54 +1,64 @@
 //! The packet log: what entered a far link, what was changed, and what became of every packet.
 //!
 //! Emulator and simulator write the same log, and whoever has the link's model can feed its inputs (settings, seed,
-//! arrivals, changes) to a fresh link and compare the outcomes (deliveries, drops) one by one.
+//! arrivals, changes) to a fresh link and compare the outcomes (deliveries, drops) one by one. [`Writer`] and [`Reader`] go
+//! through a log record by record, so that millions of packets take no memory.
 //!
-//! # Format, version 1
+//! # Format, version 2
 //! CSV with a commented header, UTF-8, one record per line, every line ended by a line feed; in Python
 //! `pandas.read_csv(path, comment="#")`. Texts hold neither comma, quotation mark, `#` nor control characters, so nothing
 //! is ever quoted. Columns that an event does not use are empty.
 //!
 //! ```text
-//! # farhop packet log, version 1
+//! # farhop packet log, version 2
 //! # seed = 42
 //! # down.rate = 100 Mbit/s
-//! t_ns,event,port,id,bytes,reason,setting,value
-//! 0,arrival,gateway,0,1500,,,
-//! 1000,arrival,gateway,1,1500,,,
-//! 1000,drop,gateway,1,1500,queue-full,,
-//! 5000,change,,,,,down.rate,50 Mbit/s
-//! 250120000,delivery,terminal-0,0,1500,,,
-//! 300000000,end,,,,,,
+//! t_ns,event,port,id,bytes,destination,flow,class,ecn,corrupted,reason,setting,value
+//! 0,arrival,gateway,0,1500,terminal-0,8812,normal,ect,,,,
+//! 1000,arrival,gateway,1,1500,all,17,high,not-ect,,,,
+//! 1000,drop,gateway,1,1500,,,,,,queue-full,,
+//! 2000,arrival,terminal-0,2,52,,4711,normal,not-ect,,,,
+//! 5000,change,,,,,,,,,,down.rate,50 Mbit/s
+//! 10000,delivery,gateway,2,52,,,,not-ect,yes,,,
+//! 250120000,delivery,terminal-0,0,1500,,,,ce,,,,
+//! 300000000,end,,,,,,,,,,,
 //! ```
 //!
-//! - `t_ns`: ns since the run began. Inputs are in order of time, outcomes too; an outcome may stand after a later input.
+//! - `t_ns`: ns since the run began. Inputs are in order of time, outcomes too; an outcome may stand after a later input, but
+//!   not before an earlier one.
 //! - `port`: `gateway` or `terminal-N`: where the packet entered (arrival, drop) or left (delivery).
 //! - `bytes`: on the wire, IP header included, below 4 GiB.
+//! - `destination`: of a packet that arrives at the gateway, `terminal-N` or `all`; what arrives at a terminal has none and
+//!   goes to the gateway.
+//! - `flow`: the same number for all packets of one transport connection and direction.
+//! - `class`: `high`, `normal` or `low`. `ecn` (RFC 3168): `not-ect`, `ect` (the sender understands marks) or `ce` (congestion
+//!   was experienced).
+//! - `corrupted`: `yes` for a packet delivered with a flipped bit.
 //! - `setting`, `value`: names and values of the link's model with their units; this module does not interpret them. The
-//!   header gives all of them as they were at the beginning.
+//!   header gives those that are not the model's default as they were at the beginning. A recorded trace is one value, so
+//!   that a line may have up to 64 MiB.
 //! - `end`: the link was last run at this time; it has delivered and dropped everything due until then, and nothing after.
-//!   A log without it was cut short.
+//!   A log without it was cut short: its writer was killed, or could not keep up.
+//!
+//! Version 1 had no `destination`, `flow`, `class`, `ecn` and `corrupted`; it is not read.
 
 mod read;
+mod words;
+mod write;
 
-pub use read::PacketLogError;
+pub use read::{PacketLogError, Reader};
+pub use words::{Class, Destination, DropReason, Ecn, Port};
+pub use write::Writer;
 
-use core::fmt;
-use core::str::FromStr;
 use farhop_units::{Bytes, Instant};
-use std::io::{self, Write};
 
-/// A whole log.
+/// What a log says before its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PacketLog {
+pub struct Header {
     /// Seed of the link's random streams.
     pub seed: u64,
-    /// Every setting of the link as the run began.
+    /// Settings of the link as the run began; what is absent has the model's default.
     pub settings: Vec<Setting>,
-    /// What happened, in the order it was noted.
-    pub records: Vec<Record>,
-    /// When the link was last run.
-    pub end: Instant,
 }
 
 /// A setting of the link with its value, as the link's model writes them.
@@ -64,7 +74,7 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     /// A packet entered the link.
-    Arrival(PacketEvent),
+    Arrival(PacketEvent, Traits),
     /// A setting changed.
     Change {
         /// When.
@@ -73,7 +83,7 @@ pub enum Record {
         setting: Setting,
     },
     /// A packet left the link on the other side.
-    Delivery(PacketEvent),
+    Delivery(PacketEvent, Condition),
     /// A packet went no further.
     Drop(PacketEvent, DropReason),
 }
@@ -85,35 +95,68 @@ pub struct PacketEvent {
     pub at: Instant,
     /// Where it entered (arrival, drop) or left (delivery).
     pub port: Port,
-    /// What the log calls the packet; its arrival and its outcome have the same.
+    /// What the log calls the packet; its arrival and its outcomes have the same.
     pub id: u64,
     /// Size on the wire, below 4 GiB.
     pub bytes: Bytes,
 }
 
-/// A side of the link.
+/// What the link may ask of a packet that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Port {
-    /// Towards the servers.
-    Gateway,
-    /// Towards the clients of this terminal.
-    Terminal(u16),
+pub struct Traits {
+    /// Where it goes; `None` for one that arrives at a terminal, which goes to the gateway.
+    pub destination: Option<Destination>,
+    /// Its transport connection.
+    pub flow: u64,
+    /// Its traffic class.
+    pub class: Class,
+    /// Its congestion notification.
+    pub ecn: Ecn,
 }
 
-/// Why a packet went no further.
+/// How a packet was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DropReason {
-    /// No room in the queue.
-    QueueFull,
-    /// Taken by the loss model.
-    Lost,
+pub struct Condition {
+    /// Its congestion notification, which the link may have changed.
+    pub ecn: Ecn,
+    /// Whether the link has flipped a bit.
+    pub corrupted: bool,
+}
+
+impl Record {
+    /// When it happened.
+    pub const fn at(&self) -> Instant {
+        match self {
+            Self::Arrival(packet, _) | Self::Delivery(packet, _) | Self::Drop(packet, _) => packet.at,
+            Self::Change { at, .. } => *at,
+        }
+    }
+
+    /// Whether it was done to the link, rather than by it.
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Self::Arrival(..) | Self::Change { .. })
+    }
 }
 
 const TITLE: &str = "# farhop packet log, version ";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const SEED: &str = "seed";
-const COLUMNS: [&str; 8] = ["t_ns", "event", "port", "id", "bytes", "reason", "setting", "value"];
-const TERMINAL: &str = "terminal-";
+const COLUMNS: [&str; 13] = [
+    "t_ns",
+    "event",
+    "port",
+    "id",
+    "bytes",
+    "destination",
+    "flow",
+    "class",
+    "ecn",
+    "corrupted",
+    "reason",
+    "setting",
+    "value",
+];
+const CORRUPTED: &str = "yes";
 
 /// Where the columns are in [`COLUMNS`].
 mod column {
@@ -122,9 +165,14 @@ mod column {
     pub(super) const PORT: usize = 2;
     pub(super) const ID: usize = 3;
     pub(super) const BYTES: usize = 4;
-    pub(super) const REASON: usize = 5;
-    pub(super) const SETTING: usize = 6;
-    pub(super) const VALUE: usize = 7;
+    pub(super) const DESTINATION: usize = 5;
+    pub(super) const FLOW: usize = 6;
+    pub(super) const CLASS: usize = 7;
+    pub(super) const ECN: usize = 8;
+    pub(super) const CORRUPTED: usize = 9;
+    pub(super) const REASON: usize = 10;
+    pub(super) const SETTING: usize = 11;
+    pub(super) const VALUE: usize = 12;
 }
 
 /// The words of the column `event`.
@@ -137,119 +185,6 @@ mod event {
     pub(super) const ALL: [&str; 5] = [ARRIVAL, CHANGE, DELIVERY, DROP, END];
 }
 
-impl PacketLog {
-    /// Writes the log, in large pieces.
-    ///
-    /// # Errors
-    /// What `out` reports, and [`io::ErrorKind::InvalidInput`] for what the format cannot hold: a text with a separator in
-    /// it or a packet of 4 GiB.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut out = io::BufWriter::new(out);
-        writeln!(out, "{TITLE}{VERSION}\n# {SEED} = {}", self.seed)?;
-        for setting in &self.settings {
-            setting.check()?;
-            writeln!(out, "# {} = {}", setting.name, setting.value)?;
-        }
-        writeln!(out, "{}", COLUMNS.join(","))?;
-        for record in &self.records {
-            record.check()?;
-            writeln!(out, "{record}")?;
-        }
-        writeln!(out, "{},{},,,,,,", self.end.as_nanos(), event::END)?;
-        out.flush()
-    }
-}
-
-impl Record {
-    /// When it happened.
-    pub const fn at(&self) -> Instant {
-        match self {
-            Self::Arrival(packet) | Self::Delivery(packet) | Self::Drop(packet, _) => packet.at,
-            Self::Change { at, .. } => *at,
-        }
-    }
-
-    /// Whether it was done to the link, rather than by it.
-    pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Arrival(_) | Self::Change { .. })
-    }
-
-    /// That the format can hold it.
-    fn check(&self) -> io::Result<()> {
-        match self {
-            Self::Arrival(PacketEvent { bytes, .. })
-            | Self::Delivery(PacketEvent { bytes, .. })
-            | Self::Drop(PacketEvent { bytes, .. }, _) => {
-                u32::try_from(bytes.get()).map(drop).map_err(|_| unwritable(&format!("a packet of {bytes}")))
-            }
-            Self::Change { setting, .. } => setting.check(),
-        }
-    }
-}
-
-impl Setting {
-    /// That the format can hold it.
-    fn check(&self) -> io::Result<()> {
-        match self {
-            Self { name, .. } if !is_name(name) => Err(unwritable(&format!("the name {name:?}"))),
-            Self { value, .. } if !is_plain(value) => Err(unwritable(&format!("the value {value:?}"))),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The record's line, without the line feed.
-impl fmt::Display for Record {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut packet_line = |event: &str, packet: &PacketEvent, reason: &str| {
-            let PacketEvent { at, port, id, bytes } = packet;
-            write!(f, "{},{event},{port},{id},{},{reason},,", at.as_nanos(), bytes.get())
-        };
-        match self {
-            Self::Arrival(packet) => packet_line(event::ARRIVAL, packet, ""),
-            Self::Delivery(packet) => packet_line(event::DELIVERY, packet, ""),
-            Self::Drop(packet, reason) => packet_line(event::DROP, packet, reason.word()),
-            Self::Change { at, setting: Setting { name, value } } => {
-                write!(f, "{},{},,,,,{name},{value}", at.as_nanos(), event::CHANGE)
-            }
-        }
-    }
-}
-
-impl DropReason {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::QueueFull, Self::Lost];
-
-    /// The spelling in the log.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue-full",
-            Self::Lost => "lost",
-        }
-    }
-}
-
-impl fmt::Display for Port {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gateway => f.write_str("gateway"),
-            Self::Terminal(number) => write!(f, "{TERMINAL}{number}"),
-        }
-    }
-}
-
-impl FromStr for Port {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let port = match text.strip_prefix(TERMINAL) {
-            Some(number) => Self::Terminal(number.parse().map_err(|_| ())?),
-            None => Self::Gateway,
-        };
-        // One spelling only: neither "terminal-07" nor "terminal-+7".
-        if port.to_string() == text { Ok(port) } else { Err(()) }
-    }
-}
-
 /// Whether the format can hold `text` as it is: no separator, nothing that a reader would trim.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains([',', '"', '#']) && !text.contains(char::is_control)
@@ -258,10 +193,6 @@ fn is_plain(text: &str) -> bool {
 /// Whether `text` can stand before the sign of equality in the header and is not the seed's own name.
 fn is_name(text: &str) -> bool {
     is_plain(text) && !text.contains(['=', ' ']) && text != SEED
-}
-
-fn unwritable(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("a packet log cannot hold {what}"))
 }
 
 #[cfg(test)]

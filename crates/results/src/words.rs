@@ -36,6 +36,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// What the far link carries.
     Architecture {

@@ -4,10 +4,18 @@
 //! `FARHOP_REQUIRE_ROOT_TESTS=1`. Times are only bounded from below, where the link's delay is a hard minimum, or so loosely
 //! from above that a busy machine does not matter.
 
+mod control;
+mod files;
+mod impairments;
+mod killed;
 mod lifetime;
+mod nat;
 mod network;
+mod offload;
+mod outside;
 mod replay;
 mod tcp;
+mod terminals;
 
 use farhop_emu::{Host, Testbed, availability};
 use farhop_scenario::Scenario;

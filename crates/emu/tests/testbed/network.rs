@@ -97,7 +97,7 @@ fn packets_enter_the_link_as_they_are_on_the_wire() {
     assert!(received == sent, "the bytes changed on the way");
     let link = testbed.stop().expect("a record").link.expect("a packet log");
     let sizes = link.inputs.iter().map(|input| match input {
-        Input::Arrival { bytes, .. } => *bytes,
+        Input::Arrival { packet, .. } => packet.bytes,
         Input::Change { .. } => Bytes::ZERO,
     });
     assert_eq!(sizes.max(), Some(Bytes::new(1500)));

@@ -1,7 +1,7 @@
 //! The scenario's TCP is the one that connections inside get.
 
 use crate::{at, permitted, scenario, testbed, transfer};
-use farhop_emu::{ConnectionState, EmuError, Host, Testbed};
+use farhop_emu::{ConnectionState, EmuError, Host, Testbed, Windows};
 use farhop_units::Bytes;
 use nix::sys::socket::{getsockopt, sockopt};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -54,9 +54,13 @@ fn initial_window_and_segment_size_are_the_scenarios() {
 }
 
 #[test]
-fn flushing_needs_no_metrics() {
-    let Some(testbed) = testbed(&[]) else { return };
-    testbed.flush_route_metrics().expect("nothing to flush is no error");
+fn a_connection_learns_nothing_from_those_before() {
+    let Some(testbed) = testbed(&["link.down.loss=3 %", "link.down.queue=20 kB"]) else { return };
+    let received = transfer(&testbed, (Host::Server, Host::Client), vec![1; 300_000], |_| ()).received;
+    assert_eq!(received.len(), 300_000);
+    let remembered = testbed.host(Host::Server).command("ip").args(["tcp_metrics", "show"]).output().expect("ip runs");
+    let remembered = String::from_utf8_lossy(&remembered.stdout).into_owned();
+    assert!(!["rtt", "cwnd", "ssthresh"].iter().any(|metric| remembered.contains(metric)), "{remembered}");
 }
 
 #[test]
@@ -71,11 +75,6 @@ fn a_tcp_that_linux_does_not_speak_is_refused_by_name() {
                                    \"immediate\" is accepted",
         ),
         ("tcp.mss=1449", "tcp.mss = 1449: emulated packets have at most 1500 B; at most 1448 is accepted"),
-        (
-            "tcp.max_window=17 MiB",
-            "tcp.max_window = \"17.825792 MB\": its receive buffers hold at most 32 MiB; at most \
-                                   \"16 MiB\", or \"unlimited\", is accepted",
-        ),
     ] {
         let refused = Testbed::start(&scenario(&[wrong])).expect_err("Linux cannot");
         assert!(matches!(refused, EmuError::Tcp { .. }), "{refused}");
@@ -95,4 +94,22 @@ fn receive_window_is_the_scenarios() {
             assert!(found < window + packet && found + packet > window, "{found} instead of {window}");
         }
     }
+}
+
+#[test]
+fn windows_are_measured_and_told() {
+    let Some(testbed) = testbed(&["tcp.max_window=48 MiB", "tcp.initial_window=4"]) else { return };
+    let Windows { initial, segment, advertised } = testbed.windows();
+    assert_eq!((initial, segment), (4, Bytes::new(1448)));
+    let unit = Bytes::kib(48 << 10).get() >> 15;
+    let found = advertised.expect("the scenario bounds it").get();
+    assert!(found.abs_diff(Bytes::kib(48 << 10).get()) < unit, "{found}");
+    let told = testbed.tcp_settings().expect("settings");
+    for (name, value) in [
+        ("measured initial window", "4 segments of 1448 B".to_owned()),
+        ("measured receive window", format!("{found} B")),
+    ] {
+        assert!(told.contains(&(name.to_owned(), value)), "{name}: {told:?}");
+    }
+    assert_eq!(crate::testbed(&[]).expect("a testbed").windows().advertised, None, "autotuning decides");
 }

@@ -1,13 +1,18 @@
 //! A strict reader of packet logs: what does not follow the format is refused with the number of its line.
 
-use super::column::{BYTES, EVENT, ID, PORT, REASON, SETTING, T_NS, VALUE};
-use super::{COLUMNS, DropReason, PacketEvent, PacketLog, Port, Record, SEED, Setting, TITLE, VERSION, event};
+use super::column::{BYTES, CLASS, CORRUPTED, DESTINATION, ECN, EVENT, FLOW, ID, PORT, REASON, SETTING, T_NS, VALUE};
+use super::{COLUMNS, Class, Condition, DropReason, Ecn, Header, PacketEvent, Port, Record, SEED, Setting, TITLE};
+use super::{Traits, VERSION, event};
+use core::str::FromStr;
 use farhop_units::{Bytes, Instant};
 use std::io::{self, BufRead, Read};
 use thiserror::Error;
 
-/// Longest line: the longest record of version 1 has some 100 bytes, settings leave room for long values.
-const MAX_LINE_BYTES: u64 = 4096;
+/// Longest line. Records have some 100 bytes; a setting may be a whole recorded trace.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// More settings than any link has.
+const MAX_SETTINGS: usize = 1000;
 
 /// Why a packet log cannot be read.
 #[derive(Debug, Error)]
@@ -37,25 +42,101 @@ pub enum PacketLogError {
     },
 }
 
-impl PacketLog {
-    /// Reads a log to its end.
+/// A log that is being read: an iterator over its records, each already checked against those before it. After an error
+/// there is nothing more.
+#[derive(Debug)]
+pub struct Reader<R> {
+    lines: Lines<R>,
+    header: Header,
+    last_input: Instant,
+    last_outcome: Instant,
+    end: Option<Instant>,
+    failed: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads what the log says before its records.
     ///
     /// # Errors
-    /// Anything that [`PacketLog::write`] would not have written.
-    pub fn read(input: impl BufRead) -> Result<Self, PacketLogError> {
+    /// Anything that [`Writer`](super::Writer) would not have written.
+    pub fn new(input: R) -> Result<Self, PacketLogError> {
         let mut lines = Lines { input, number: 0, text: String::new() };
         read_title(&mut lines)?;
-        let seed = read_seed(&mut lines)?;
-        let settings = read_settings(&mut lines)?;
-        let (records, end) = read_records(&mut lines)?;
-        if lines.advance()? {
-            return Err(lines.error("something after the \"end\" record; accepted: nothing"));
+        let header = Header { seed: read_seed(&mut lines)?, settings: read_settings(&mut lines)? };
+        let (last_input, last_outcome) = (Instant::START, Instant::START);
+        Ok(Self { lines, header, last_input, last_outcome, end: None, failed: false })
+    }
+
+    /// What the log says before its records.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Number of the line that was read last, from 1.
+    pub const fn line(&self) -> u64 {
+        self.lines.number
+    }
+
+    /// When the link was last run; `None` until all records have been read.
+    pub const fn end(&self) -> Option<Instant> {
+        self.end
+    }
+
+    /// The next record; `None` after the log's end.
+    fn read(&mut self) -> Result<Option<Record>, PacketLogError> {
+        self.lines.require()?;
+        match parse_line(&self.lines.text).map_err(|problem| self.lines.error(problem))? {
+            Line::Record(record) => {
+                self.check_order_of(&record)?;
+                Ok(Some(record))
+            }
+            Line::End(end) => {
+                self.check_order("end", self.last_input.max(self.last_outcome), end)?;
+                if self.lines.advance()? {
+                    return Err(self.lines.error("something after the \"end\" record; accepted: nothing"));
+                }
+                self.end = Some(end);
+                Ok(None)
+            }
         }
-        Ok(Self { seed, settings, records, end })
+    }
+
+    /// An outcome may stand after a later input, whose handling has brought it about; everything else is in order of time.
+    fn check_order_of(&mut self, record: &Record) -> Result<(), PacketLogError> {
+        let at = record.at();
+        if record.is_input() {
+            self.check_order("input", self.last_input.max(self.last_outcome), at)?;
+            self.last_input = at;
+        } else {
+            self.check_order("outcome", self.last_outcome, at)?;
+            self.last_outcome = at;
+        }
+        Ok(())
+    }
+
+    fn check_order(&self, kind: &str, last: Instant, at: Instant) -> Result<(), PacketLogError> {
+        if at >= last {
+            return Ok(());
+        }
+        Err(self.lines.error(format!("an {kind} at {at} after something at {last}; accepted: times in order")))
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Record, PacketLogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.end.is_some() {
+            return None;
+        }
+        let read = self.read();
+        self.failed = read.is_err();
+        read.transpose()
     }
 }
 
 /// Whole lines with their numbers.
+#[derive(Debug)]
 struct Lines<R> {
     input: R,
     number: u64,
@@ -101,7 +182,7 @@ fn read_title(lines: &mut Lines<impl BufRead>) -> Result<(), PacketLogError> {
     lines.require()?;
     match lines.text.strip_prefix(TITLE) {
         Some(version) if version == VERSION.to_string() => Ok(()),
-        Some(version) => Err(PacketLogError::Version { found: version.to_owned() }),
+        Some(version) => Err(PacketLogError::Version { found: shown(version) }),
         None => Err(lines.error(format!("not a packet log; accepted: \"{TITLE}{VERSION}\""))),
     }
 }
@@ -125,36 +206,15 @@ fn read_settings(lines: &mut Lines<impl BufRead>) -> Result<Vec<Setting>, Packet
         let known = |new: &Setting| settings.iter().any(|old| old.name == new.name);
         match setting(line).filter(|setting| super::is_name(&setting.name)) {
             Some(new) if known(&new) => return Err(lines.error(format!("a second value for \"{}\"", new.name))),
+            Some(_) if settings.len() == MAX_SETTINGS => {
+                return Err(lines.error(format!("another setting; accepted: at most {MAX_SETTINGS}")));
+            }
             Some(new) => settings.push(new),
             None => {
+                let found = shown(line);
                 return Err(
-                    lines.error(format!("\"{line}\"; accepted: \"# NAME = VALUE\" or the columns \"{columns}\""))
+                    lines.error(format!("\"{found}\"; accepted: \"# NAME = VALUE\" or the columns \"{columns}\""))
                 );
-            }
-        }
-    }
-}
-
-/// The records up to and including `end`, and its time.
-fn read_records(lines: &mut Lines<impl BufRead>) -> Result<(Vec<Record>, Instant), PacketLogError> {
-    let mut records = Vec::new();
-    let (mut last_input, mut last_outcome) = (Instant::START, Instant::START);
-    loop {
-        lines.require()?;
-        let line = parse_line(&lines.text).map_err(|problem| lines.error(problem))?;
-        let (kind, last, at) = match &line {
-            Line::End(end) => ("end", last_input.max(last_outcome), *end),
-            Line::Record(record) if record.is_input() => ("input", last_input, record.at()),
-            Line::Record(record) => ("outcome", last_outcome, record.at()),
-        };
-        if at < last {
-            return Err(lines.error(format!("an {kind} at {at} after one at {last}; accepted: times in order")));
-        }
-        match line {
-            Line::End(end) => return Ok((records, end)),
-            Line::Record(record) => {
-                *if record.is_input() { &mut last_input } else { &mut last_outcome } = at;
-                records.push(record);
             }
         }
     }
@@ -170,33 +230,39 @@ fn parse_line(line: &str) -> Result<Line, String> {
     let row = Row::split(line)?;
     let at = Instant::from_nanos(row.number(T_NS)?);
     let used: &[usize] = match row.0[EVENT] {
-        event::ARRIVAL | event::DELIVERY => &[PORT, ID, BYTES],
+        event::ARRIVAL => &[PORT, ID, BYTES, DESTINATION, FLOW, CLASS, ECN],
+        event::DELIVERY => &[PORT, ID, BYTES, ECN, CORRUPTED],
         event::DROP => &[PORT, ID, BYTES, REASON],
         event::CHANGE => &[SETTING, VALUE],
         event::END => &[],
-        other => return Err(format!("unknown event \"{other}\"; accepted: {}", event::ALL.join(", "))),
+        other => return Err(format!("unknown event \"{}\"; accepted: {}", shown(other), event::ALL.join(", "))),
     };
     row.only(used)?;
     Ok(match row.0[EVENT] {
-        event::ARRIVAL => Line::Record(Record::Arrival(row.packet(at)?)),
-        event::DELIVERY => Line::Record(Record::Delivery(row.packet(at)?)),
-        event::DROP => Line::Record(Record::Drop(row.packet(at)?, row.reason()?)),
+        event::ARRIVAL => Line::Record(row.arrival(at)?),
+        event::DELIVERY => Line::Record(Record::Delivery(row.packet(at)?, row.condition()?)),
+        event::DROP => {
+            Line::Record(Record::Drop(row.packet(at)?, row.word(REASON, DropReason::ALL, DropReason::word)?))
+        }
         event::CHANGE => Line::Record(Record::Change { at, setting: row.setting()? }),
         _ => Line::End(at),
     })
 }
 
 /// The fields of one line.
-struct Row<'a>([&'a str; 8]);
+struct Row<'a>([&'a str; COLUMNS.len()]);
+
+const TERMINALS: &str = "terminal-0, terminal-1, …";
 
 impl<'a> Row<'a> {
     fn split(line: &'a str) -> Result<Self, String> {
-        let count = line.split(',').count();
-        if count != COLUMNS.len() {
-            return Err(format!("{count} columns; accepted: {}", COLUMNS.len()));
-        }
         let mut fields = line.split(',');
-        Ok(Self(core::array::from_fn(|_| fields.next().unwrap_or_default())))
+        let row = core::array::from_fn(|_| fields.next());
+        let missing = row.iter().filter(|field| field.is_none()).count();
+        match COLUMNS.len() - missing + fields.count() {
+            count if count == COLUMNS.len() => Ok(Self(row.map(Option::unwrap_or_default))),
+            count => Err(format!("{count} columns; accepted: {}", COLUMNS.len())),
+        }
     }
 
     /// That the columns after `t_ns` and `event` are empty, but for `used`.
@@ -207,15 +273,48 @@ impl<'a> Row<'a> {
         }
     }
 
+    fn arrival(&self, at: Instant) -> Result<Record, String> {
+        let packet = self.packet(at)?;
+        let destination = match (packet.port, self.0[DESTINATION]) {
+            (Port::Terminal(_), "") => None,
+            (Port::Terminal(_), _) => {
+                return Err(self.problem(DESTINATION, "nothing here, for an arrival at a terminal"));
+            }
+            (Port::Gateway, _) => Some(self.parse(DESTINATION, &format!("all, {TERMINALS}"))?),
+        };
+        let class = self.word(CLASS, Class::ALL, Class::word)?;
+        Ok(Record::Arrival(packet, Traits { destination, flow: self.number(FLOW)?, class, ecn: self.ecn()? }))
+    }
+
     fn packet(&self, at: Instant) -> Result<PacketEvent, String> {
-        let port: Port = self.0[PORT].parse().map_err(|()| self.problem(PORT, "gateway, terminal-0, terminal-1, …"))?;
+        let port = self.parse(PORT, &format!("gateway, {TERMINALS}"))?;
         let bytes = u32::try_from(self.number(BYTES)?).map_err(|_| self.problem(BYTES, "a whole number below 2^32"))?;
         Ok(PacketEvent { at, port, id: self.number(ID)?, bytes: Bytes::new(bytes.into()) })
     }
 
-    fn reason(&self) -> Result<DropReason, String> {
-        let known = DropReason::ALL.into_iter().find(|reason| reason.word() == self.0[REASON]);
-        known.ok_or_else(|| self.problem(REASON, &DropReason::ALL.map(DropReason::word).join(", ")))
+    fn condition(&self) -> Result<Condition, String> {
+        let corrupted = match self.0[CORRUPTED] {
+            "" => false,
+            super::CORRUPTED => true,
+            _ => return Err(self.problem(CORRUPTED, &format!("{}, or nothing", super::CORRUPTED))),
+        };
+        Ok(Condition { ecn: self.ecn()?, corrupted })
+    }
+
+    fn ecn(&self) -> Result<Ecn, String> {
+        self.word(ECN, Ecn::ALL, Ecn::word)
+    }
+
+    fn parse<T: FromStr>(&self, column: usize, accepted: &str) -> Result<T, String> {
+        self.0[column].parse().map_err(|_| self.problem(column, accepted))
+    }
+
+    /// One of `all`, in its spelling.
+    fn word<T: Copy>(&self, column: usize, all: &[T], spelling: fn(T) -> &'static str) -> Result<T, String> {
+        let known = all.iter().copied().find(|known| spelling(*known) == self.0[column]);
+        known.ok_or_else(|| {
+            self.problem(column, &all.iter().map(|known| spelling(*known)).collect::<Vec<_>>().join(", "))
+        })
     }
 
     fn setting(&self) -> Result<Setting, String> {
@@ -234,7 +333,16 @@ impl<'a> Row<'a> {
     }
 
     fn problem(&self, column: usize, accepted: &str) -> String {
-        format!("{} \"{}\"; accepted: {accepted}", COLUMNS[column], self.0[column])
+        format!("{} \"{}\"; accepted: {accepted}", COLUMNS[column], shown(self.0[column]))
+    }
+}
+
+/// What of a text an error message can show.
+fn shown(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -245,7 +353,7 @@ fn setting(line: &str) -> Option<Setting> {
 }
 
 /// A whole number in its one spelling: neither `+7` nor `07`.
-fn whole_number(text: &str) -> Option<u64> {
+pub(super) fn whole_number(text: &str) -> Option<u64> {
     let is_plain = text == "0" || !text.starts_with(['0', '+']);
     if is_plain { text.parse().ok() } else { None }
 }

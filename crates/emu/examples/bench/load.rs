@@ -1,0 +1,196 @@
+//! Traffic between the hosts of a testbed, made by ordinary sockets.
+
+use farhop_emu::{Host, Namespace, Testbed};
+use farhop_units::{Bytes, Rate};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A way through the link.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    Down,
+    Up,
+}
+
+impl Way {
+    /// Sender and receiver.
+    fn ends(self) -> (Host, Host) {
+        match self {
+            Self::Down => (Host::Server, Host::Client),
+            Self::Up => (Host::Client, Host::Server),
+        }
+    }
+
+    fn port(self) -> u16 {
+        match self {
+            Self::Down => 8000,
+            Self::Up => 9000,
+        }
+    }
+}
+
+/// Connections that carry all they can until `end`; the threads give the bytes received.
+pub(crate) fn tcp(bed: &Testbed, way: Way, connections: u16, end: Instant) -> Vec<JoinHandle<u64>> {
+    let (from, to) = way.ends();
+    let start = |number| {
+        let address = (bed.address(to), way.port() + number);
+        let (ready, is_ready) = mpsc::channel();
+        let receiver = bed.host(to).spawn("receiver", move || {
+            let listener = TcpListener::bind(address).expect("a free port");
+            ready.send(()).expect("the caller waits");
+            receive(&mut listener.accept().expect("a connection").0, end)
+        });
+        is_ready.recv().expect("the receiver lives");
+        bed.host(from).spawn("sender", move || {
+            let mut stream = TcpStream::connect(address).expect("a listener");
+            let block = vec![0; 1 << 17];
+            while Instant::now() < end && stream.write(&block).is_ok() {}
+        });
+        receiver
+    };
+    (0..connections).map(start).collect()
+}
+
+/// What comes until `end`; what is still on its way then is only swallowed.
+fn receive(stream: &mut TcpStream, end: Instant) -> u64 {
+    let mut block = vec![0; 1 << 18];
+    let (mut total, mut all) = (0, 0);
+    while let Ok(length @ 1..) = stream.read(&mut block) {
+        all += length as u64;
+        if Instant::now() < end {
+            total = all;
+        }
+    }
+    total
+}
+
+/// The bytes of all receivers.
+pub(crate) fn sum(receivers: Vec<JoinHandle<u64>>) -> u64 {
+    receivers.into_iter().map(|receiver| receiver.join().expect("the receiver lives")).sum()
+}
+
+/// What became of datagrams.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Datagrams {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    /// From the first to the last that was received.
+    pub(crate) span: Duration,
+}
+
+/// IP and UDP headers.
+const HEADERS: u64 = 28;
+/// How long after the last datagram another may come.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Datagrams of `size` on the wire at an even pace of `rate` on the wire, from server to client, until `end`.
+pub(crate) fn udp(bed: &Testbed, rate: Rate, size: Bytes, end: Instant) -> Datagrams {
+    let address = (bed.address(Host::Client), 9);
+    let (ready, is_ready) = mpsc::channel();
+    let receiver = bed.host(Host::Client).spawn("receiver", move || {
+        let socket = UdpSocket::bind(address).expect("a free port");
+        set_receive_buffer(&socket, 32 << 20);
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
+        ready.send(()).expect("the caller waits");
+        count(&socket)
+    });
+    is_ready.recv().expect("the receiver lives");
+    let sender = bed.host(Host::Server).spawn("sender", move || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("any port");
+        socket.connect(address).expect("an address");
+        send_evenly(&socket, rate.transmission_time(size), (size.get() - HEADERS) as usize, end)
+    });
+    let sent = sender.join().expect("the sender lives");
+    let (received, span) = receiver.join().expect("the receiver lives");
+    Datagrams { sent, received, span }
+}
+
+fn send_evenly(socket: &UdpSocket, interval: Duration, length: usize, end: Instant) -> u64 {
+    let datagram = vec![0; length];
+    let (start, mut sent) = (Instant::now(), 0_u32);
+    loop {
+        let due = start + interval * sent;
+        if due >= end {
+            return sent.into();
+        }
+        let now = Instant::now();
+        if due > now {
+            std::thread::sleep(due - now);
+        }
+        // A sender that was held up makes up for it, as it would to keep a rate.
+        if socket.send(&datagram).is_ok() {
+            sent += 1;
+        }
+    }
+}
+
+fn count(socket: &UdpSocket) -> (u64, Duration) {
+    let (mut received, mut first, mut last) = (0, None, None);
+    let mut datagram = [0; 2048];
+    while socket.recv(&mut datagram).is_ok() {
+        let now = Instant::now();
+        first = first.or(Some(now));
+        last = Some(now);
+        received += 1;
+    }
+    (received, last.zip(first).map_or(Duration::ZERO, |(last, first)| last - first))
+}
+
+#[expect(unsafe_code, reason = "more than the system's limit cannot be asked for in std")]
+fn set_receive_buffer(socket: &UdpSocket, bytes: libc::c_int) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the value lives through the call and has the size that is given.
+    unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUFFORCE,
+            (&raw const bytes).cast(),
+            size_of_val(&bytes) as libc::socklen_t,
+        );
+    }
+}
+
+/// A server that sends every datagram back.
+pub(crate) fn echo(bed: &Testbed) -> SocketAddr {
+    let address = SocketAddr::from((bed.address(Host::Server), 7));
+    let (ready, is_ready) = mpsc::channel();
+    bed.host(Host::Server).spawn("echo", move || {
+        let socket = UdpSocket::bind(address).expect("a free port");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
+        ready.send(()).expect("the caller waits");
+        let mut datagram = [0; 64];
+        while let Ok((length, from)) = socket.recv_from(&mut datagram) {
+            let _ = socket.send_to(&datagram[..length], from);
+        }
+    });
+    is_ready.recv().expect("the echo lives");
+    address
+}
+
+/// Round trips of single datagrams from one host to an [`echo`], one every `interval` until `end`; those that took more than
+/// `PATIENCE` are left out.
+pub(crate) fn round_trips(
+    from: &Namespace,
+    echo: SocketAddr,
+    interval: Duration,
+    end: Instant,
+) -> JoinHandle<Vec<Duration>> {
+    from.spawn("client", move || {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("any port");
+        socket.connect(echo).expect("an address");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
+        let mut round_trips = Vec::new();
+        while Instant::now() < end {
+            let started = Instant::now();
+            if socket.send(&[0; 32]).is_ok() && socket.recv(&mut [0; 64]).is_ok() {
+                round_trips.push(started.elapsed());
+            }
+            std::thread::sleep(interval);
+        }
+        round_trips
+    })
+}
