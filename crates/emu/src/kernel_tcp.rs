@@ -22,7 +22,6 @@ const USUAL_SEND_BUFFER: Bytes = Bytes::kib(4 << 10);
 /// Pinned to Linux 6.x's own defaults, whatever the machine's administrator prefers (`sysctl` names under `net.ipv4`).
 /// Route metrics are not remembered, so that a load does not start from what the one before has learned.
 const PINNED: &[(&str, &str)] = &[
-    (RECEIVE_BUFFER, "4096 131072 33554432"),
     (SEND_BUFFER, "4096 16384 4194304"),
     ("tcp_no_metrics_save", "1"),
     ("tcp_slow_start_after_idle", "1"),
@@ -43,9 +42,12 @@ pub(crate) enum CongestionChoice {
 }
 
 /// Sets the TCP of the calling thread's host.
-pub(crate) fn pin(congestion: Congestion) -> Result<CongestionChoice, EmuError> {
+pub(crate) fn pin(tcp: &TcpConfig) -> Result<CongestionChoice, EmuError> {
     PINNED.iter().try_for_each(|(name, value)| set(name, value))?;
-    let name = kernel_name(congestion);
+    let largest = tcp.receive_buffer;
+    let initial = largest.min(TcpConfig::LINUX_INITIAL_BUFFER);
+    set(RECEIVE_BUFFER, &format!("{} {} {}", initial.get().min(4096), initial.get(), largest.get()))?;
+    let name = kernel_name(tcp.congestion);
     match set(CONGESTION, name) {
         Ok(()) => Ok(CongestionChoice::Host),
         Err(EmuError::System { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -160,6 +162,6 @@ fn get(name: &str) -> Result<String, EmuError> {
 /// The settings in force at the calling thread's host; without its congestion control if routes choose another.
 pub(crate) fn read_back(congestion: CongestionChoice) -> Result<Vec<(String, String)>, EmuError> {
     let own = (congestion == CongestionChoice::Host).then_some(CONGESTION);
-    let names = PINNED.iter().map(|(name, _)| *name).chain(own);
+    let names = [RECEIVE_BUFFER].into_iter().chain(PINNED.iter().map(|(name, _)| *name)).chain(own);
     names.map(|name| Ok((format!("net.ipv4.{name}"), get(name)?))).collect()
 }

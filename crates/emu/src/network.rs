@@ -68,7 +68,7 @@ pub(crate) fn connect(wires: Wires, hosts: &Hosts) -> Result<(), EmuError> {
 /// Gives every host the scenario's TCP, its addresses and its routes; how the hosts choose their congestion control.
 pub(crate) fn configure(tcp: &TcpConfig, wires: Wires, hosts: &Hosts) -> Result<CongestionChoice, EmuError> {
     let choices = hosts.run_in_each(|node| {
-        let congestion = kernel_tcp::pin(tcp.congestion)?;
+        let congestion = kernel_tcp::pin(tcp)?;
         let families = if kernel_tcp::has_ipv6() { 2 } else { 1 };
         let plan = Plan { node, wires, families, attributes: &route_attributes(tcp, congestion) };
         ip(&node.to_string(), &plan.commands(hosts.terminals()))?;

@@ -109,7 +109,7 @@ impl Document {
             accepted: "KEY=VALUE, e.g. link.down.delay=300ms".to_owned(),
         })?;
         let (key, value) = (key.trim(), value.trim().trim_matches('"'));
-        self.entries.retain(|entry| entry.key != key && !is_below(&entry.key, key));
+        self.entries.retain(|entry| entry.key != key);
         let value = Typed::Text(value.to_owned());
         self.entries.push(Entry { key: key.to_owned(), value, origin: Origin::CommandLine });
         Ok(())

@@ -37,6 +37,7 @@ impl Scenario {
                 ("congestion", quoted(spell(words::CONGESTION, &tcp.congestion))),
                 ("initial_window", tcp.initial_window.to_string()),
                 ("max_window", limited(tcp.max_window)),
+                ("receive_buffer", quoted(&tcp.receive_buffer.to_string())),
                 ("mss", tcp.mss.get().to_string()),
                 ("first_ack", quoted(spell(words::FIRST_ACK, &tcp.first_ack))),
             ],

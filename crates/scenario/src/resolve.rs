@@ -37,12 +37,14 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     let initial_window = document.get("tcp.initial_window", |text| number(text, 1, 1000))?;
     let mss = document.get("tcp.mss", |text| number(text, 88, 8948))?.map_or(defaults.mss, Bytes::new);
     let max_window = document.get("tcp.max_window", |text| window(text, mss))?;
+    let receive_buffer = document.get("tcp.receive_buffer", receive_buffer)?;
     let first_ack = document.get("tcp.first_ack", |text| words::choose(words::FIRST_ACK, text))?;
     Ok(TcpConfig {
         congestion: congestion.unwrap_or(defaults.congestion),
         initial_window: initial_window
             .map_or(defaults.initial_window, |segments| u32::try_from(segments).expect("at most 1000")),
         max_window: max_window.unwrap_or(defaults.max_window),
+        receive_buffer: receive_buffer.unwrap_or(defaults.receive_buffer),
         mss,
         first_ack: first_ack.unwrap_or(defaults.first_ack),
         ..defaults
@@ -139,6 +141,14 @@ fn window(text: &str, mss: Bytes) -> Result<Option<Bytes>, ParseError> {
         Some(size) if size > MAX_WINDOW => Err(ParseError::new("more than TCP can advertise", ACCEPTED)),
         _ => Ok(window),
     }
+}
+
+/// What `tcp_rmem` takes: the kernel's least buffer to the largest signed number of 32 bits.
+fn receive_buffer(text: &str) -> Result<Bytes, ParseError> {
+    const RANGE: core::ops::RangeInclusive<Bytes> = Bytes::kib(4)..=Bytes::new(i32::MAX as u64);
+    let buffer: Bytes = text.parse()?;
+    let accepted = "from 4 KiB to below 2 GiB, e.g. \"32 MiB\"";
+    if RANGE.contains(&buffer) { Ok(buffer) } else { Err(ParseError::new("out of range", accepted)) }
 }
 
 fn or_unlimited<T>(text: &str, parse: impl Fn(&str) -> Result<T, ParseError>) -> Result<Option<T>, ParseError> {

@@ -60,6 +60,9 @@ pub struct TcpConfig {
     pub initial_window: u32,
     /// Largest window the receiver advertises; `None` is unlimited.
     pub max_window: Option<Bytes>,
+    /// The largest receive buffer, in memory, that Linux's autotuning may reach (`tcp_rmem`'s third value); the window is half
+    /// of it. At or below [`TcpConfig::LINUX_INITIAL_BUFFER`] nothing is tuned. Other profiles do not tune.
+    pub receive_buffer: Bytes,
     /// Payload of a full segment.
     pub mss: Bytes,
     /// Is the first segment's ACK delayed?
@@ -67,6 +70,11 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
+    /// The receive buffer that Linux starts from (`tcp_rmem`'s second value).
+    pub const LINUX_INITIAL_BUFFER: Bytes = Bytes::kib(128);
+    /// The receive buffer that Linux ends at unless told otherwise (`tcp_rmem`'s third value in 6.x on machines with memory to spare).
+    pub const LINUX_LARGEST_BUFFER: Bytes = Bytes::kib(32 << 10);
+
     /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial
     /// window 1, 64 KiB without window scaling. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52.
     pub fn of(profile: Profile) -> Self {
@@ -75,6 +83,7 @@ impl TcpConfig {
             Profile::Bsd1997 => (Congestion::Reno, 1, Some(Bytes::new(65_535)), FirstAck::Delayed),
             Profile::Rfc => (Congestion::NewReno, 10, None, FirstAck::Delayed),
         };
-        Self { profile, congestion, initial_window, max_window, mss: Bytes::new(1448), first_ack }
+        let (receive_buffer, mss) = (Self::LINUX_LARGEST_BUFFER, Bytes::new(1448));
+        Self { profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack }
     }
 }

@@ -13,10 +13,8 @@ use std::time::Duration;
 
 /// Largest window that can be expressed (RFC 7323 §2.3).
 const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
-/// Half of the 131072 bytes of `tcp_rmem`'s default, as far as an unscaled SYN can say it.
-const LINUX_INITIAL: Bytes = Bytes::new(65_535);
-/// Half of `tcp_rmem`'s maximum of 33554432 bytes.
-const LINUX_MAX: Bytes = Bytes::new(33_554_432 / 2);
+/// The most that an unscaled SYN can say: a byte less than half of Linux's initial buffer.
+const UNSCALED: Bytes = Bytes::new(65_535);
 /// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.
 const LINUX_FIRST_ROUND: u64 = 10;
 
@@ -47,12 +45,16 @@ impl ReceiveWindow {
         if !Behavior::of(config).autotunes_window {
             return Self { offer: limit, limit, mss, tuning: None };
         }
-        let whole_segments = LINUX_INITIAL.get() / mss.get().max(1) * mss.get();
+        // The kernel takes half of a buffer for the memory around data.
+        let half = |buffer: Bytes| Bytes::new(buffer.get() / 2);
+        let largest = half(config.receive_buffer).max(Bytes::new(1));
+        let initial = half(TcpConfig::LINUX_INITIAL_BUFFER).min(largest).min(UNSCALED);
+        let whole_segments = initial.get() / mss.get().max(1) * mss.get();
         let initial = Bytes::new(whole_segments).max(mss);
         let last_round = mss * LINUX_FIRST_ROUND;
         let (round_start, round_from) = (Instant::START, Sequence::FIRST_BYTE);
         let tuning = Some(Tuning { last_round, room: initial, round_start, round_from });
-        let limit = limit.min(LINUX_MAX);
+        let limit = limit.min(largest);
         Self { offer: initial.min(limit), limit, mss, tuning }
     }
 
@@ -121,7 +123,16 @@ mod tests {
             assert!(offer >= next_round, "{offer} offered, {next_round} to come");
         }
         let (last, _) = offers(&config, 20)[19];
-        assert_eq!(last, LINUX_MAX);
+        assert_eq!(last, Bytes::kib(16 << 10));
+    }
+
+    #[test]
+    fn linux_grows_to_half_of_the_largest_buffer_and_no_further() {
+        let last = |buffer| offers(&TcpConfig { receive_buffer: buffer, ..TcpConfig::of(Profile::Linux) }, 20)[19].0;
+        assert_eq!(last(Bytes::kib(512)), Bytes::kib(256));
+        // No larger than where it starts: not tuned.
+        assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::kib(64));
+        assert_eq!(last(Bytes::kib(16)), Bytes::kib(8));
     }
 
     #[test]

@@ -30,8 +30,8 @@ fn told(finding: &Finding) -> String {
         (false, true) => "MISSING",
         (false, false) => "absent",
     };
-    let remedy = finding.remedy.as_ref().map_or_else(String::new, |remedy| format!("{:28}do: {remedy}\n", ""));
-    format!("{verdict:8} {:18} {}\n{remedy}", finding.what, finding.detail)
+    let remedy = finding.remedy.as_ref().map_or_else(String::new, |remedy| format!("{:39}do: {remedy}\n", ""));
+    format!("{verdict:8} {:30} {}\n{remedy}", finding.what, finding.detail)
 }
 
 fn as_json(findings: &[Finding]) -> String {

@@ -113,3 +113,17 @@ fn windows_are_measured_and_told() {
     }
     assert_eq!(crate::testbed(&[]).expect("a testbed").windows().advertised, None, "autotuning decides");
 }
+
+#[test]
+fn autotuning_ends_at_the_buffer_of_the_scenario() {
+    let largest_window = |assignments: &[&str]| {
+        let testbed = testbed(&[&["link.down.rate=unlimited", "link.up.rate=unlimited"], assignments].concat())?;
+        let window = |stream: &TcpStream| ConnectionState::of(stream).expect("a TCP connection").peer_window;
+        Some(transfer(&testbed, (Host::Server, Host::Client), vec![1; 4_000_000], window).after)
+    };
+    let Some(tuned) = largest_window(&[]) else { return };
+    let Some(bounded) = largest_window(&["tcp.receive_buffer=64 KiB"]) else { return };
+    // The window is between half of the buffer and all of it, as packets need memory of their own.
+    assert!(bounded <= Bytes::kib(64) && bounded > Bytes::kib(16), "{bounded}");
+    assert!(tuned > Bytes::kib(200), "{tuned}");
+}

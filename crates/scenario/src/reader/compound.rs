@@ -35,6 +35,7 @@ impl Document {
         spread: Spread,
         parse: impl FnOnce(&str) -> Result<T, ParseError>,
     ) -> Result<Option<T>, ValueError> {
+        self.below(key, spread).for_each(|term| self.asked.borrow_mut().push(term.key.clone()));
         let terms = self.terms(key, spread);
         let whole = self.ask(key);
         let only_others_here = || spread.beside.iter().any(|other| self.has(&format!("{key}.{other}")));
@@ -64,21 +65,28 @@ impl Document {
             return self.refuse(&term.key, error);
         }
         let head = format!("{key}.{}", spread.head);
-        self.refuse(if self.has(&head) { &head } else { key }, error)
+        let given = [head.as_str(), key].into_iter().find(|key| self.has(key));
+        // Neither is there if terms alone are given on the command line.
+        self.refuse(given.or(terms.first().map(|term| term.key.as_str())).unwrap_or(key), error)
     }
 
-    /// The keys below `key` that belong to it, in the order of the file.
+    /// The keys below `key` that count, in the order of the file: a whole from the command line takes the place of the file's.
     fn terms(&self, key: &str, spread: Spread) -> Vec<&Entry> {
-        let belongs = |entry: &&Entry| {
+        let is_replaced = self.is_set(key);
+        self.below(key, spread).filter(|term| !is_replaced || term.origin == Origin::CommandLine).collect()
+    }
+
+    /// The keys below `key` that belong to it.
+    fn below(&self, key: &str, spread: Spread) -> impl Iterator<Item = &Entry> {
+        let belongs = move |entry: &&Entry| {
             let name = entry.key.get(key.len() + 1..).unwrap_or_default();
             is_below(&entry.key, key) && !name.contains('.') && !spread.beside.contains(&name)
         };
-        self.entries.iter().filter(belongs).collect()
+        self.entries.iter().filter(belongs)
     }
 
     /// The text form: the word and terms of the whole or of the head's key, single terms replaced by the keys of their names.
     fn compose(&self, whole: Option<&Entry>, terms: &[&Entry], spread: Spread) -> Result<String, ValueError> {
-        terms.iter().for_each(|term| self.asked.borrow_mut().push(term.key.clone()));
         let head = terms.iter().copied().find(|term| term.name() == spread.head);
         // A word from the command line is another model: the file's terms are not for it.
         let is_other_model = head.is_some_and(|head| head.origin == Origin::CommandLine);
@@ -190,6 +198,22 @@ mod tests {
             assert_eq!(read(file, &["loss.model=bit-errors rate=1e-7"]), read_text("bit-errors rate=1e-7"));
         }
         assert_eq!(read("", &["loss.model=bit-errors", "loss.rate=1e-7"]), read_text("bit-errors rate=1e-7"));
+    }
+
+    #[test]
+    fn the_command_lines_terms_go_with_its_whole_in_any_order() {
+        let whole = "loss=gilbert-elliott enter=3% leave=0.5";
+        for assignments in [[whole, "loss.leave=0.9"], ["loss.leave=0.9", whole]] {
+            assert_eq!(read(TABLE, &assignments), read_text("gilbert-elliott enter=3% leave=0.9"));
+        }
+    }
+
+    #[test]
+    fn terms_without_a_word_are_refused_where_they_are() {
+        insta::assert_snapshot!(read("", &["loss.enter=3%"]).unwrap_err(), @r#"
+        --set: loss.enter = "3%": unknown loss model ""
+          accepted: a probability such as "0.1 %", none, bit-errors rate=1e-7, or gilbert-elliott enter=1% leave=30% with good=0% and bad=100%
+        "#);
     }
 
     #[test]
