@@ -100,6 +100,7 @@ impl HttpBody for Body {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::Names;
     use http_body_util::BodyExt;
     use std::io::Write;
 
@@ -121,8 +122,8 @@ mod tests {
 
     #[tokio::test]
     async fn filler_ends_where_the_part_ends() {
-        let filler = Filler::new("image/png", 100_000, 7);
-        let whole = collect(Body::part(Source::Filler(filler), 0..100_000)).await.unwrap();
+        let filler = Filler::new("image/png", 100_000, 7, &Names::default());
+        let whole = collect(Body::part(Source::Filler(filler.clone()), 0..100_000)).await.unwrap();
         let part = collect(Body::part(Source::Filler(filler), 65_000..66_000)).await.unwrap();
         assert_eq!(part, whole[65_000..66_000]);
     }

@@ -19,6 +19,7 @@ mod certificates;
 mod dns;
 mod error;
 mod filler;
+mod names;
 mod origins;
 mod patience;
 mod request;

@@ -3,11 +3,14 @@
 mod conditions;
 mod directory;
 mod hosts;
+mod initiators;
 mod media;
 mod recorded;
 mod recording;
 mod representation;
 
+#[cfg(test)]
+mod naming_tests;
 #[cfg(test)]
 mod tests;
 

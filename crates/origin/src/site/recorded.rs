@@ -4,12 +4,13 @@
 //! made anew, and for what would lead elsewhere or be of another time: `Alt-Svc`, pinned keys, `Date` and, where it is the only word on
 //! freshness, `Expires`, which becomes the `max-age` that it meant. Recordings hold bodies decoded; where the recorded response was coded
 //! and the client accepts gzip, gzip is sent, whichever coding it was. A body that was not recorded is filler that weighs as much
-//! on the wire as the recorded one. Answers that were given because the browser had something already (304) are given in full.
+//! on the wire as the recorded one, or more if it has no room for the names of what that loaded. Answers that were given because the browser had something already (304) are given in full.
 
 use super::conditions::Validators;
 use super::representation::Representation;
 use crate::body::Source;
 use crate::filler::Filler;
+use crate::names::Names;
 use crate::request::Asked;
 use bytes::Bytes;
 use farhop_web::har::{Entry, Header};
@@ -64,13 +65,13 @@ const DROPPED: [&str; 15] = [
 ];
 
 impl Recorded {
-    /// Prepares an entry's response; `None` if there was none, or one that no server sends on its own (1xx). `seed` is for filler.
-    pub(super) fn new(entry: &mut Entry, seed: u64) -> Option<Self> {
+    /// Prepares an entry's response; `None` if there was none, or one that no server sends on its own (1xx). `seed` and `names` are for filler.
+    pub(super) fn new(entry: &mut Entry, seed: u64, names: &Names) -> Option<Self> {
         let recorded = entry.status.and_then(|status| StatusCode::from_u16(status).ok());
         let recorded = recorded.filter(|status| !status.is_informational())?;
         let status = if recorded == StatusCode::NOT_MODIFIED { StatusCode::OK } else { recorded };
         let mut headers = headers(entry);
-        let content = content(entry, &headers, seed);
+        let content = content(entry, &headers, seed, names);
         if let Content::Body { plain, gzip } = &content {
             say_unicode(&mut headers, plain);
             if gzip.is_some() {
@@ -95,6 +96,11 @@ impl Recorded {
         }
     }
 
+    /// Whether the body is longer than the recorded one.
+    pub(super) fn is_longer(&self) -> bool {
+        matches!(&self.content, Content::Filler(filler) if filler.excess() > 0)
+    }
+
     /// What this answer offers to a client.
     pub(super) fn representation(&self, asked: &Asked<'_>) -> Representation {
         let mut headers = self.headers.clone();
@@ -105,7 +111,7 @@ impl Recorded {
             status = StatusCode::OK;
         }
         let (source, length) = match &self.content {
-            Content::Filler(filler) => (Source::Filler(*filler), filler.length()),
+            Content::Filler(filler) => (Source::Filler(filler.clone()), filler.length()),
             // Ranges are of the representation that is sent: a client that wants one gets it of the plain bytes.
             Content::Body { gzip: Some(gzip), .. }
                 if accepts_gzip(asked.headers) && !asked.headers.contains_key(RANGE) =>
@@ -162,7 +168,7 @@ fn freshen(headers: &mut HeaderMap, date: Option<&str>) {
     headers.append(CACHE_CONTROL, HeaderValue::try_from(policy).expect("letters and digits make a value"));
 }
 
-fn content(entry: &mut Entry, headers: &HeaderMap, seed: u64) -> Content {
+fn content(entry: &mut Entry, headers: &HeaderMap, seed: u64, names: &Names) -> Content {
     let coding = entry.response_header("content-encoding").map(str::trim);
     let was_coded = coding.is_some_and(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"));
     match entry.body.take() {
@@ -174,7 +180,7 @@ fn content(entry: &mut Entry, headers: &HeaderMap, seed: u64) -> Content {
             let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
             let length = entry.body_on_the_wire().unwrap_or_default().get();
             // More than a file can have is no size.
-            Content::Filler(Filler::new(media_type, length.min(i64::MAX as u64), seed))
+            Content::Filler(Filler::new(media_type, length.min(i64::MAX as u64), seed, names))
         }
     }
 }
@@ -255,7 +261,7 @@ mod tests {
         let response = format!(r#"{{"status": 200, "headers": [{}]}}"#, fields.join(","));
         let file = format!(r#"{{"log": {{"entries": [{{"request": {request}, "response": {response}}}]}}}}"#);
         let mut har = farhop_web::har::Har::parse(file.as_bytes()).unwrap();
-        let recorded = Recorded::new(&mut har.entries[0], 0).unwrap();
+        let recorded = Recorded::new(&mut har.entries[0], 0, &Names::default()).unwrap();
         assert!(recorded.headers.len() > 10_000);
     }
 

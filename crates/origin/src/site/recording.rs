@@ -7,7 +7,7 @@
 
 use super::hosts::Located;
 use super::recorded::Recorded;
-use super::{Answer, Hosts};
+use super::{Answer, Hosts, initiators};
 use crate::error::OriginError;
 use crate::request::{Asked, Scheme};
 use farhop_web::har::{Entry, Har};
@@ -37,14 +37,16 @@ impl Recording {
     pub(super) fn new(har: Har) -> Result<(Self, Hosts, Vec<String>), OriginError> {
         let (mut recording, mut hosts, mut missing) = (Self::default(), Hosts::default(), Missing::default());
         missing.problems.extend(har.problems.iter().map(ToString::to_string));
-        for mut entry in har.entries {
+        let names = initiators::names(&har);
+        for (mut entry, names) in har.entries.into_iter().zip(&names) {
             let seed = recording.answers.len() as u64;
             let has_body = entry.body.is_some();
-            match (Located::new(&entry.url), Recorded::new(&mut entry, seed)) {
+            match (Located::new(&entry.url), Recorded::new(&mut entry, seed, names)) {
                 (Err(problem), _) => drop(missing.hosts.insert(problem)),
                 (Ok(_), None) => missing.without_response += 1,
                 (Ok(located), Some(recorded)) => {
                     missing.bodies += usize::from(!has_body && recorded.rank() > 0);
+                    missing.longer += usize::from(recorded.is_longer());
                     hosts.add(located);
                     recording.add(&entry, recorded);
                 }
@@ -127,6 +129,7 @@ struct Missing {
     hosts: BTreeSet<String>,
     without_response: usize,
     bodies: usize,
+    longer: usize,
 }
 
 impl Missing {
@@ -137,6 +140,9 @@ impl Missing {
         }
         if self.bodies > 0 {
             notes.push(format!("filler of the recorded sizes: bodies that were not recorded ({})", self.bodies));
+        }
+        if self.longer > 0 {
+            notes.push(format!("longer than recorded, to name all that they loaded: filler bodies ({})", self.longer));
         }
         notes.extend(self.problems);
         notes
