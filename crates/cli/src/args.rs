@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use farhop_papers::Paper;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Measure(Run),
     /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/
     Emulate(Emulate),
+    /// A paper's tables and figures by its formulas, ours beside the published numbers
+    Reproduce(Reproduce),
     /// Feed a packet log to the link in virtual time and compare every delivery and drop
     Replay(Replay),
     /// Say what works on this machine, what does not, why, and what to do
@@ -81,13 +84,13 @@ pub(crate) struct Emulate {
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// Number of terminals, each with a client of its own; the same as --set access.terminals=N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "scenario")]
     pub(crate) terminals: Option<u16>,
     /// Serve a folder at http(s)://server/, or every host of a recorded page (page.har) under its own name
-    #[arg(long, value_name = "DIR|HAR")]
+    #[arg(long, value_name = "DIR|HAR", requires = "scenario")]
     pub(crate) serve: Option<PathBuf>,
     /// Let the inside reach the network of this machine, beyond the server
-    #[arg(long)]
+    #[arg(long, requires = "scenario")]
     pub(crate) nat: bool,
     /// Change the link while it runs: KEY=VALUE, on a running emulator now, or with a scenario TIME:KEY=VALUE after its start
     #[arg(long, value_name = "[TIME:]KEY=VALUE")]
@@ -96,16 +99,16 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "NUMBER", conflicts_with = "scenario")]
     pub(crate) instance: Option<u32>,
     /// Write the far link's packets to this file, for Wireshark or tcpdump
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "scenario")]
     pub(crate) pcap: Option<PathBuf>,
     /// Write what the far link did to every packet to this file, for `farhop replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "scenario")]
     pub(crate) log: Option<PathBuf>,
     /// Carry TCP in pieces of up to 64 KiB instead of packets: faster, only for links of unlimited rate
-    #[arg(long)]
+    #[arg(long, requires = "scenario")]
     pub(crate) offload: bool,
     /// The command and its arguments; without one, your shell
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD", requires = "scenario")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -117,6 +120,22 @@ pub(crate) struct Doctor {
     /// Print one JSON object on stdout instead of lines
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reproduce {
+    /// obata-2001, obata-2002, prefetch-2013 or zhou-2004
+    #[arg(value_name = "PAPER")]
+    pub(crate) paper: Paper,
+    /// One figure or table of it, e.g. "Fig 5" or table-1
+    #[arg(value_name = "FIGURE")]
+    pub(crate) figure: Option<String>,
+    /// Print one JSON object on stdout instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write rows.csv and curves.csv into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

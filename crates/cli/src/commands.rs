@@ -6,6 +6,7 @@ mod doctor;
 mod emulate;
 mod files;
 mod replay;
+mod reproduce;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -19,6 +20,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
         Command::Simulate(args) => compare::simulate(&args),
         Command::Measure(args) => compare::measure(&args),
         Command::Emulate(args) => emulate::emulate(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Terminal(args) => boxes::terminal(&args),

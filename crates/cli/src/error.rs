@@ -1,5 +1,7 @@
 //! Why a command failed, and the exit code that says so.
 
+use farhop_emu::EmuError;
+use farhop_emu::control::ControlError;
 use farhop_emu::replay::ReplayError;
 use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
@@ -15,9 +17,11 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Proxy(#[from] ProxyError),
     #[error(transparent)]
-    Emulation(#[from] farhop_emu::EmuError),
+    Emulation(#[from] EmuError),
     #[error(transparent)]
     Origin(#[from] OriginError),
+    #[error(transparent)]
+    Papers(#[from] farhop_papers::PapersError),
     #[error(transparent)]
     Measurement(#[from] farhop_measure::MeasureError),
     #[error("{path}: {source}")]
@@ -37,7 +41,7 @@ impl CliError {
     /// 2 for a bad file or flag, 1 for a run that failed.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Scenario(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
+            Self::Scenario(_) | Self::Papers(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
             Self::Origin(
                 OriginError::Read { .. }
                 | OriginError::Har { .. }
@@ -46,6 +50,12 @@ impl CliError {
             ) => ExitCode::from(2),
             // A log that the link does not reproduce is a failed run; one that cannot be read is a bad file.
             Self::Replay { source, .. } if !matches!(**source, ReplayError::Difference(_)) => ExitCode::from(2),
+            // Changes that cannot be are those of --live; packets cannot be bundled on this link, or files are the same.
+            Self::Emulation(
+                EmuError::Control(ControlError::Refused(_) | ControlError::Timetable { .. })
+                | EmuError::Terminals { .. }
+                | EmuError::SameFile { .. },
+            ) => ExitCode::from(2),
             Self::Proxy(ProxyError::Config(_) | ProxyError::Read { .. } | ProxyError::Key { .. }) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }

@@ -55,6 +55,15 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["emulate", "demo", "--live", "10s:link.down.rate", "--", "true"], "no \"=\""),
         (vec!["emulate", "demo", "--serve", "/nowhere", "--", "true"], "/nowhere"),
         (vec!["emulate"], "SCENARIO"),
+        (vec!["emulate", "demo", "--live", "1s:link.down.rate=-1"], "is negative"),
+        (vec!["emulate", "demo", "--offload", "--", "true"], "packets pass in bundles"),
+        (vec!["emulate", "demo", "--terminals", "1001", "--", "true"], "1 to 1000 are accepted"),
+        // What belongs to a start is not for an emulator that runs.
+        (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--", "true"], "SCENARIO"),
+        (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--terminals", "2"], "SCENARIO"),
+        (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--nat"], "SCENARIO"),
+        (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--log", "run.csv"], "SCENARIO"),
+        (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--seed", "2"], "accepted: --live KEY=VALUE alone"),
         (vec!["check", "rwbp-128", "--set", "access.scheme=tdma", "--set", "access.slots=12"], "access.slots"),
         (vec!["check", "demo", "--set", "link.down.loss.entr=1%"], "link.down.loss"),
     ];

@@ -89,6 +89,21 @@ fn a_link_changes_while_a_command_runs_behind_it() {
 }
 
 #[test]
+fn a_log_that_cannot_be_whole_fails_the_run_unless_the_command_did() {
+    if !permitted() {
+        return;
+    }
+    let run = |command: &str| {
+        let full = ["--log", "/dev/full", "--pcap", "/dev/null", "--", "sh", "-c", command];
+        farhop(&[&["emulate"], &NEAR[..], &full].concat())
+    };
+    let output = run("ping -c 1 -q server");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("No space left"), "{}", stderr(&output));
+    assert_eq!(run("exit 3").status.code(), Some(3));
+}
+
+#[test]
 fn every_terminal_has_a_client_of_its_own() {
     if !permitted() {
         return;

@@ -1,11 +1,11 @@
 //! Why a formula has no value for its parameters.
 
-use farhop_units::Bytes;
+use farhop_units::{Bytes, Probability};
 use std::time::Duration;
 use thiserror::Error;
 
 /// A parameter outside the range for which a formula is defined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum ModelError {
     /// A segment without payload never finishes a transfer.
     #[error("mss is 0 B; accepted: at least 1 B")]
@@ -58,5 +58,30 @@ pub enum ModelError {
         size: Bytes,
         /// Its time.
         time: Duration,
+    },
+    /// A throughput per round trip, without round trip.
+    #[error("rtt is 0 s; accepted: above 0 s")]
+    NoRoundTrip,
+    /// A loss rate at which the formula divides by zero or has no meaning.
+    #[error("loss {loss} is too high; accepted: below {below}")]
+    LossTooHigh {
+        /// The loss given.
+        loss: Probability,
+        /// The first loss rate that is not accepted.
+        below: Probability,
+    },
+    /// A rate that only losses limit, without losses.
+    #[error("loss is 0 %, which limits nothing; accepted: above 0 %")]
+    NoLoss,
+    /// The rate is below 1 bit/s.
+    #[error("the rate is below 1 bit/s; accepted: an rtt, an mss and a loss that give at least 1 bit/s")]
+    TooSlow,
+    /// An object that waits for itself or for an object listed after it.
+    #[error("object {object} needs object {needs}; accepted: an object before it")]
+    NeedsLaterObject {
+        /// Index of the object.
+        object: usize,
+        /// Index of the object it waits for.
+        needs: usize,
     },
 }

@@ -217,6 +217,35 @@ pub fn eq13_saturation_window(path: &Path) -> Option<Segments> {
     Some(Segments::new(2.0 + symbols.down_rate?.as_f64() / (8.0 * path.packet()) * round_trip))
 }
 
+/// What the window of \[4\] (Hasegawa, Murata, Miyahara 1999) does in one of its regular cycles, §3.1 and Fig 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cycle {
+    /// Without loss it stays at the maximum window.
+    #[default]
+    Full,
+    /// It climbs from half the maximum window to all of it, as Fig 3 draws it.
+    Sawtooth,
+}
+
+/// (1/T)·∫ρ(t)dt of \[4\] as §3.1 quotes it, the line that Fig 7, 8, 10 and 11 compare with: the mean over one regular cycle of
+/// ρ = window/round-trip time, without slow start, and so the same for every size. \[4\]'s own equations are not quoted: here ρ is
+/// w·d_seg/max(rtt, a(w)). `None` if the window is unlimited or takes no time.
+pub fn hasegawa_mean_throughput(path: &Path, readings: &Readings, cycle: Cycle) -> Option<Rate> {
+    let full = path.full_window()?;
+    let rtt = eq3_rtt(path).as_secs_f64();
+    let rate = |window: f64| {
+        let window = Segments::new(window);
+        let period = rtt.max(eq5_prime_data_time(path, window, readings.redundancy).as_secs_f64());
+        window.as_f64() * path.symbols().mss.bits_f64() / period
+    };
+    let mean = match cycle {
+        Cycle::Full => rate(full.as_f64()),
+        // Simpson's rule; ρ is straight on both sides of the saturation window.
+        Cycle::Sawtooth => (rate(full.as_f64() / 2.0) + 4.0 * rate(full.as_f64() * 0.75) + rate(full.as_f64())) / 6.0,
+    };
+    crate::path::rate(mean).ok().filter(|_| mean.is_finite())
+}
+
 /// Sums over the transmissions 0…n of a slow start.
 #[derive(Debug, Clone, Copy)]
 struct SlowStart {

@@ -48,10 +48,8 @@ fn setup_takes_0_294_s_where_the_older_formula_has_0_414_s() {
 #[test]
 fn http_1_0_and_the_older_formula_are_1_2_s_apart_for_10_data_sets_and_7_2_s_for_60() {
     let apart = |n| {
-        let size = Bytes::kb(5);
-        let older = hasegawa_total_time(propagation(), Connection::New, eq8_transmit_time(&path(), size));
-        let ours = eq9_http10(&path(), data_sets(n, size), P_CONNECT).unwrap();
-        times(older, f64::from(u32::try_from(n).unwrap())).as_secs_f64() - ours.as_secs_f64()
+        let older = hasegawa_http10(&path(), data_sets(n, Bytes::kb(5))).unwrap();
+        (older - eq9_http10(&path(), data_sets(n, Bytes::kb(5)), P_CONNECT).unwrap()).as_secs_f64()
     };
     assert_near(apart(10), 1.2, 0.05);
     assert_near(apart(60), 7.2, 0.05);
@@ -67,6 +65,16 @@ fn pipelining_saves_1_8_s_for_10_data_sets_and_20_s_for_100() {
     for size in [Bytes::kb(5), Bytes::kib(5)] {
         assert_near(saved(100, size), 20.25, 0.15);
     }
+}
+
+#[test]
+fn the_older_formula_repeats_slow_start_over_http_1_1_too() {
+    let older = hasegawa_http11(&path(), data_sets(20, Bytes::kb(10))).unwrap().as_secs_f64();
+    let initial = eq11_http11_initial(&path(), data_sets(20, Bytes::kb(10)), P_CONNECT).unwrap().as_secs_f64();
+    // 1.5 and 19 halves of the propagation instead of Eq 1 and 19 of Eq 10.
+    let setup = 11.0 * propagation().as_secs_f64();
+    let ours = (eq1_connect_time(&path(), P_CONNECT) + 19 * eq10_request_time(&path(), P_CONNECT)).as_secs_f64();
+    assert_near(older - initial, setup - ours, 1e-6);
 }
 
 #[test]
@@ -147,6 +155,7 @@ proptest! {
         ] {
             prop_assert!(time.unwrap() >= connect);
         }
+        prop_assert!(hasegawa_http10(&path, sizes()).is_ok() && hasegawa_http11(&path, sizes()).is_ok());
         for size in sizes() {
             let whole = whole_windows(&path, size);
             prop_assert!(whole.data <= size.as_f64() * (1.0 + 1e-12));

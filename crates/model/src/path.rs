@@ -108,6 +108,11 @@ impl Path {
         &self.0
     }
 
+    /// The same path with its maximum window in whole segments.
+    pub(crate) fn in_whole_segments(&self) -> Self {
+        Self(Symbols { window: WindowReading::WholeSegments, ..self.0 })
+    }
+
     /// P = d_seg + d_head, in bytes.
     pub(crate) fn packet(&self) -> f64 {
         self.0.mss.as_f64() + self.0.headers.as_f64()
@@ -164,6 +169,15 @@ pub(crate) fn total_delay(parts: [&DirectionConfig; 3]) -> Duration {
 /// Bytes × 8 over bit/s; a fraction of a byte is allowed, since windows are real numbers. No time if `rate` is unlimited.
 pub(crate) fn transmission_time(bytes: f64, rate: Option<Rate>) -> Duration {
     rate.map_or(Duration::ZERO, |rate| seconds(bytes * 8.0 / rate.as_f64()))
+}
+
+/// The rate of `bits_per_second`; beyond 2⁶⁴ bit/s the largest there is.
+///
+/// # Errors
+/// [`ModelError::TooSlow`] below 1 bit/s.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; saturates at 2^64 bit/s")]
+pub(crate) fn rate(bits_per_second: f64) -> Result<Rate, ModelError> {
+    Rate::from_bits_per_second(bits_per_second as u64).ok_or(ModelError::TooSlow)
 }
 
 /// `count` times `span`.

@@ -1,10 +1,12 @@
 //! Which published formulas describe a scenario, and what they predict for it.
 //!
-//! Both Obata papers describe `direct` alone, over one connection at a time. Each object is one data set: its body and its
-//! response header. What the formulas cannot describe becomes a [`Gap`] with the reason, never a guess; where the scenario
-//! differs from what they assume, the row's note says how.
+//! Both Obata papers describe `direct` alone, over one connection at a time, and stand first; what others say is in
+//! `well_known`. Each object is one data set: its body and its response header. What the formulas cannot describe becomes a
+//! [`Gap`] with the reason, never a guess; where the scenario differs from what they assume, the row's note says how.
 
 use crate::expressible::why_inexpressible;
+use crate::mended::{self, Mends};
+use crate::well_known::{self, Answer, data_sets, initial_window};
 use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002};
 use farhop_results::{Architecture, CacheState, Gap, Row, Source};
 use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
@@ -43,55 +45,70 @@ pub fn predict(scenario: &Scenario) -> Prediction {
 
 /// The rows of one architecture, or why there are none.
 fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Result<Vec<Row>, String> {
-    if architecture != Architecture::Direct {
-        return Err(why_no_formula(architecture).to_owned());
+    let (obata, why_not) = match formulas(scenario, architecture) {
+        Ok(formulas) => (formulas, String::new()),
+        Err(reason) => (&[][..], reason),
+    };
+    if obata.is_empty() && !well_known::has_formula(scenario, architecture) {
+        return Err(why_not);
     }
-    let formulas = formulas(scenario)?;
     if let Some(reason) = why_inexpressible(scenario) {
         return Err(reason);
     }
     let path = Path::of(scenario).map_err(|error| error.to_string())?;
-    formulas.iter().map(|formula| row(scenario, &path, *formula)).collect()
+    let answers = obata.iter().map(|formula| formula.answer(scenario, &path)).collect::<Result<Vec<_>, _>>();
+    let mut answers = answers.map_err(|error| error.to_string())?;
+    answers.extend(well_known::answers(scenario, &path, architecture).map_err(|error| error.to_string())?);
+    let rows: Vec<_> = answers.iter().filter_map(|answer| row(scenario, architecture, answer)).collect();
+    match rows.is_empty() {
+        true => Err("a path without delay and with unlimited rates takes no time".to_owned()),
+        false => Ok(rows),
+    }
 }
 
 /// Why no formula of this crate describes `architecture`.
 fn why_no_formula(architecture: Architecture) -> &'static str {
     match architecture {
-        Architecture::Direct => "no published formula for this use of HTTP",
         Architecture::Tunnel => "no published formula describes requests multiplexed over one QUIC connection",
         Architecture::Accelerated => "no published formula describes announce, hold and push",
         Architecture::Split | Architecture::Multiplexed | Architecture::Rwbp => {
             "its paper gives simulations and no closed formula"
         }
-        Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
-            "the formulas of prefetch-2013 are not among those implemented"
+        Architecture::Direct | Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
+            "no published formula for this use of HTTP"
         }
     }
 }
 
-/// A formula of obata-2002 for a whole page.
+/// A formula of obata-2002 for a whole page, as published or with every mend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Formula {
     Eq9,
     Eq11,
     Eq13,
     Eq15,
+    MendedEq9,
+    MendedEq13,
+    MendedEq15,
 }
 
-/// The formulas for the scenario's use of HTTP, the authors' preferred one first.
-fn formulas(scenario: &Scenario) -> Result<&'static [Formula], String> {
+/// Obata's formulas for the scenario's use of HTTP, the authors' preferred one first.
+fn formulas(scenario: &Scenario, architecture: Architecture) -> Result<&'static [Formula], String> {
     let http = &scenario.http;
+    if architecture != Architecture::Direct {
+        return Err(why_no_formula(architecture).to_owned());
+    }
     // No more connections open than there are objects; requests in a pipeline share one.
     let connections = http.connections.min(scenario.page.objects.len());
     match http.version {
-        HttpVersion::Http11Pipelined => Ok(&[Formula::Eq15]),
+        HttpVersion::Http11Pipelined => Ok(&[Formula::Eq15, Formula::MendedEq15]),
         _ if connections > 1 => {
             Err(format!("no published formula for {connections} parallel connections, only for one"))
         }
-        HttpVersion::Http10 => Ok(&[Formula::Eq9]),
+        HttpVersion::Http10 => Ok(&[Formula::Eq9, Formula::MendedEq9]),
         // Of one object both formulas for HTTP/1.1 are the same.
-        HttpVersion::Http11 if scenario.page.objects.len() == 1 => Ok(&[Formula::Eq13]),
-        HttpVersion::Http11 => Ok(&[Formula::Eq13, Formula::Eq11]),
+        HttpVersion::Http11 if scenario.page.objects.len() == 1 => Ok(&[Formula::Eq13, Formula::MendedEq13]),
+        HttpVersion::Http11 => Ok(&[Formula::Eq13, Formula::Eq11, Formula::MendedEq13]),
     }
 }
 
@@ -102,40 +119,78 @@ impl Formula {
             Self::Eq11 => "obata-2002 Eq 11",
             Self::Eq13 => "obata-2002 Eq 13",
             Self::Eq15 => "obata-2002 Eq 15",
+            Self::MendedEq9 => "obata-2002 Eq 9, mended",
+            Self::MendedEq13 => "obata-2002 Eq 13, mended",
+            Self::MendedEq15 => "obata-2002 Eq 15, mended",
         }
     }
 
     fn page_load_time(self, path: &Path, sizes: impl Iterator<Item = Bytes>) -> Result<Duration, ModelError> {
+        use mended::obata_2002 as ours;
         match self {
             Self::Eq9 => obata_2002::eq9_http10(path, sizes, obata_2002::P_CONNECT),
             Self::Eq11 => obata_2002::eq11_http11_initial(path, sizes, obata_2002::P_CONNECT),
             Self::Eq13 => obata_2002::eq13_http11_revised(path, sizes, obata_2002::P_CONNECT),
             Self::Eq15 => obata_2002::eq15_http11_pipelined(path, sizes, obata_2002::P_CONNECT),
+            Self::MendedEq9 => ours::eq9_http10(path, sizes, obata_2002::P_CONNECT, Mends::ALL),
+            Self::MendedEq13 => ours::eq13_http11_revised(path, sizes, obata_2002::P_CONNECT, Mends::ALL),
+            Self::MendedEq15 => ours::eq15_http11_pipelined(path, sizes, obata_2002::P_CONNECT, Mends::ALL),
         }
+    }
+
+    fn answer(self, scenario: &Scenario, path: &Path) -> Result<Answer, ModelError> {
+        let time = self.page_load_time(path, data_sets(scenario))?;
+        let mut assumed = self.assumptions(scenario);
+        if time < limit(scenario) && !self.is_mended() {
+            assumed.push("no headers on each object's last window".to_owned());
+        }
+        Ok(Answer { method: self.method(), time, assumed, joins_links: true })
+    }
+
+    fn is_mended(self) -> bool {
+        matches!(self, Self::MendedEq9 | Self::MendedEq13 | Self::MendedEq15)
     }
 
     /// What the formula assumes about the window from the second object on.
     fn later_objects(self) -> Option<&'static str> {
         match self {
-            Self::Eq9 => None,
+            Self::Eq9 | Self::MendedEq9 => None,
+            Self::MendedEq13 | Self::MendedEq15 => Some("no slow start again after waiting"),
             Self::Eq11 => Some("slow start again for every object"),
             Self::Eq13 | Self::Eq15 => Some("a full window from the second object on"),
         }
     }
+
+    /// What the formula assumes, beside what the scenario says.
+    fn assumptions(self, scenario: &Scenario) -> Vec<String> {
+        let tcp = &scenario.tcp;
+        let mut assumed = vec![initial_window(1, tcp.initial_window), "an ACK for every second segment".to_owned()];
+        if tcp.first_ack == FirstAck::Delayed {
+            assumed.push("no delay of the first ACK (here delayed)".to_owned());
+        }
+        if !matches!(tcp.congestion, Congestion::Reno | Congestion::NewReno) {
+            assumed.push("Reno's slow start".to_owned());
+        }
+        assumed.extend(self.later_objects().map(str::to_owned));
+        let request = Bytes::new(scenario.http.request_bytes.get().saturating_add(HEADER_BYTES.get()));
+        if request != obata_2002::P_CONNECT {
+            assumed.push(format!("requests of {} on the wire (here {request})", obata_2002::P_CONNECT));
+        }
+        if is_lossy(scenario) {
+            assumed.push("no loss".to_owned());
+        }
+        assumed
+    }
 }
 
-/// The row of `formula`, or why it gives none.
-fn row(scenario: &Scenario, path: &Path, formula: Formula) -> Result<Row, String> {
-    let time = formula.page_load_time(path, data_sets(scenario)).map_err(|error| error.to_string())?;
-    if time.is_zero() {
-        return Err("a path without delay and with unlimited rates takes no time".to_owned());
-    }
-    let (page_load_s, limit) = (time.as_secs_f64(), limit(scenario));
+/// The row of `answer`; none if it takes no time.
+fn row(scenario: &Scenario, architecture: Architecture, answer: &Answer) -> Option<Row> {
+    let (page_load_s, limit) = (answer.time.as_secs_f64(), limit(scenario));
     let bits: f64 = scenario.page.objects.iter().map(|object| object.size.bits_f64()).sum();
-    Ok(Row {
-        architecture: Architecture::Direct,
+    (!answer.time.is_zero()).then(|| Row {
+        architecture,
         source: Source::Predicted,
-        method: formula.method().to_owned(),
+        method: answer.method.to_owned(),
         state: CacheState::Cold,
         runs: 1,
         page_load_s,
@@ -144,43 +199,16 @@ fn row(scenario: &Scenario, path: &Path, formula: Formula) -> Result<Row, String
         first_byte_s: None,
         goodput_bit_s: bits / page_load_s,
         limit_s: limit.as_secs_f64(),
-        note: Some(note(scenario, formula, time < limit)),
+        note: Some(note(scenario, answer, answer.time < limit)),
     })
 }
 
-/// Body and response header of each object.
-fn data_sets(scenario: &Scenario) -> impl Iterator<Item = Bytes> {
-    let header = scenario.http.response_header_bytes.get();
-    scenario.page.objects.iter().map(move |object| Bytes::new(object.size.get().saturating_add(header)))
-}
-
-/// What the formula assumes, beside what the scenario says.
-fn note(scenario: &Scenario, formula: Formula, below_limit: bool) -> String {
-    let tcp = &scenario.tcp;
-    let mut assumed = vec![match tcp.initial_window {
-        1 => "an initial window of 1 segment".to_owned(),
-        here => format!("an initial window of 1 segment (here {here})"),
-    }];
-    assumed.push("an ACK for every second segment".to_owned());
-    if tcp.first_ack == FirstAck::Delayed {
-        assumed.push("no delay of the first ACK (here delayed)".to_owned());
-    }
-    if !matches!(tcp.congestion, Congestion::Reno | Congestion::NewReno) {
-        assumed.push("Reno's slow start".to_owned());
-    }
-    assumed.extend(formula.later_objects().map(str::to_owned));
-    let request = Bytes::new(scenario.http.request_bytes.get().saturating_add(HEADER_BYTES.get()));
-    if request != obata_2002::P_CONNECT {
-        assumed.push(format!("requests of {} on the wire (here {request})", obata_2002::P_CONNECT));
-    }
-    if is_lossy(scenario) {
-        assumed.push("no loss".to_owned());
-    }
-    if below_limit {
-        assumed.push("no headers on each object's last window, hence less than the limit".to_owned());
-    }
-    let joined = if has_more_than_the_link(scenario) { "; wan, link and lan count as one link each way" } else { "" };
-    format!("assumes {}{joined}", assumed.join(", "))
+/// What the answer assumes, and whether that makes it impossible.
+fn note(scenario: &Scenario, answer: &Answer, below_limit: bool) -> String {
+    let below = if below_limit { ", hence less than the limit" } else { "" };
+    let joins = answer.joins_links && has_more_than_the_link(scenario);
+    let joined = if joins { "; wan, link and lan count as one link each way" } else { "" };
+    format!("assumes {}{below}{joined}", answer.assumed.join(", "))
 }
 
 fn is_lossy(scenario: &Scenario) -> bool {
@@ -234,22 +262,32 @@ pub(crate) mod tests {
 
     #[test]
     fn each_version_of_http_has_its_formulas() {
-        assert_eq!(methods(&over_http(HttpVersion::Http10, 1, 10)), ["obata-2002 Eq 9"]);
-        assert_eq!(methods(&over_http(HttpVersion::Http11, 1, 10)), ["obata-2002 Eq 13", "obata-2002 Eq 11"]);
-        assert_eq!(methods(&over_http(HttpVersion::Http11Pipelined, 1, 10)), ["obata-2002 Eq 15"]);
+        let others = ["prefetch-2013 Eq 5", "lantern"];
+        let and_others = |obata: &[&'static str]| [obata, &others].concat();
+        assert_eq!(
+            methods(&over_http(HttpVersion::Http10, 1, 10)),
+            and_others(&["obata-2002 Eq 9", "obata-2002 Eq 9, mended"])
+        );
+        assert_eq!(
+            methods(&over_http(HttpVersion::Http11, 1, 10)),
+            and_others(&["obata-2002 Eq 13", "obata-2002 Eq 11", "obata-2002 Eq 13, mended"])
+        );
+        assert_eq!(
+            methods(&over_http(HttpVersion::Http11Pipelined, 1, 10)),
+            ["obata-2002 Eq 15", "obata-2002 Eq 15, mended"]
+        );
     }
 
     #[test]
-    fn parallel_connections_have_no_published_formula() {
+    fn parallel_connections_have_no_formula_of_obata() {
         let prediction = over_http(HttpVersion::Http11, 6, 28);
-        assert_eq!(prediction.rows, []);
-        assert_eq!(prediction.gaps.len(), 1);
-        assert_eq!(prediction.gaps[0].reason, "no published formula for 6 parallel connections, only for one");
+        assert_eq!(methods(&prediction), ["prefetch-2013 Eq 5", "lantern"]);
+        assert_eq!(prediction.gaps, []);
     }
 
     #[test]
     fn one_object_needs_one_connection_whatever_is_allowed() {
-        assert_eq!(methods(&over_http(HttpVersion::Http11, 6, 1)), ["obata-2002 Eq 13"]);
+        assert_eq!(methods(&over_http(HttpVersion::Http11, 6, 1))[0], "obata-2002 Eq 13");
     }
 
     #[test]
@@ -257,7 +295,9 @@ pub(crate) mod tests {
         let mut scenario = scenario(&[5000]);
         scenario.run.architectures = Architecture::ALL.to_vec();
         let prediction = predict(&scenario);
-        assert_eq!(prediction.gaps.len(), Architecture::ALL.len() - 1);
+        let predicted = [Architecture::Direct, Architecture::PrefetchConventional, Architecture::Prefetch2013];
+        assert_eq!(prediction.gaps.len(), Architecture::ALL.len() - predicted.len());
+        assert!(prediction.rows.iter().all(|row| predicted.contains(&row.architecture)));
         assert!(prediction.gaps.iter().all(|gap| gap.source == Source::Predicted && !gap.reason.is_empty()));
     }
 
@@ -326,6 +366,16 @@ pub(crate) mod tests {
         let (small, large) = (row(5000), row(100_000_000_000));
         assert!(small.page_load_s > small.limit_s && !says_why(&small));
         assert!(large.page_load_s < large.limit_s && says_why(&large));
+    }
+
+    #[test]
+    fn a_mended_prediction_keeps_to_the_limit() {
+        let mut scenario = scenario(&[100_000_000]);
+        scenario.http.request_bytes = Bytes::ZERO;
+        let rows = predict(&scenario).rows;
+        let mended =
+            rows.iter().find(|row| row.method == "obata-2002 Eq 13, mended").expect("one object, one connection");
+        assert!(mended.page_load_s > mended.limit_s);
     }
 
     #[test]

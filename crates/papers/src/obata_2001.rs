@@ -1,0 +1,180 @@
+//! obata-2001: TCP throughput over window sizes, uplink delays and uplink rates.
+//!
+//! Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms; both are here. "kByte" is 1024 B, for window and file
+//! alike. Simulations send the file of Table 1 (1024 kByte); experiments ran for 60 s, which is read as what the downlink carries then.
+
+use crate::reproduction::{Plot, kbit_s};
+use crate::{Axis, Figure, Reproduction};
+use farhop_model::mended::{self, Mends};
+use farhop_model::obata_2001::{
+    Cycle, Readings, Redundancy, eq1_next_window, eq13_saturation_window, hasegawa_mean_throughput, throughput,
+};
+use farhop_model::{ModelError, Path, Segments, Symbols, WindowReading};
+use farhop_units::{Bytes, Rate};
+use std::time::Duration;
+
+const FILE: Bytes = Bytes::kib(1024);
+/// How long experiments ran.
+const EXPERIMENT: Duration = Duration::from_secs(60);
+/// Windows of the simulations, in KiB.
+const SIMULATED: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];
+
+/// One network of the paper.
+#[derive(Debug, Clone, Copy)]
+struct Network {
+    down_kbps: u64,
+    up_kbps: u64,
+    up_ms: u64,
+}
+
+impl Network {
+    const fn new(down_kbps: u64, up_kbps: u64, up_ms: u64) -> Self {
+        Self { down_kbps, up_kbps, up_ms }
+    }
+
+    /// Table 1 with this window.
+    fn path(self, window: Bytes) -> Result<Path, ModelError> {
+        Path::new(Symbols {
+            down_rate: Some(Rate::kbps(self.down_kbps)),
+            up_rate: Some(Rate::kbps(self.up_kbps)),
+            down_delay: Duration::from_millis(250),
+            up_delay: Duration::from_millis(self.up_ms),
+            mss: Bytes::new(1448),
+            headers: Bytes::new(52),
+            ack: Bytes::new(52),
+            max_window: Some(window),
+            window: WindowReading::Real,
+        })
+    }
+}
+
+/// Fig 5's delays; Table 1's third is 25 ms.
+const FIG_5: [Network; 4] =
+    [Network::new(2048, 64, 250), Network::new(2048, 64, 125), Network::new(2048, 64, 30), Network::new(2048, 64, 25)];
+/// Fig 6's uplink rates.
+const FIG_6: [Network; 3] = [Network::new(2048, 64, 125), Network::new(2048, 16, 125), Network::new(2048, 4, 125)];
+/// Satellite both ways.
+const FIG_7: Network = Network::new(64, 64, 250);
+/// Satellite down, Internet up; Fig 10 is the same with other computers.
+const FIG_8: Network = Network::new(64, 737, 25);
+const FIG_11: Network = Network::new(2048, 872, 19);
+
+pub(crate) fn reproduce() -> Reproduction {
+    let mut reproduction = Reproduction::default();
+    saturation_windows(&mut reproduction);
+    utilization(&mut reproduction);
+    simulated_throughputs(&mut reproduction);
+    window_growth(&mut reproduction);
+    simulations(&mut reproduction);
+    for (figure, name, network) in
+        [(7, "symmetric", FIG_7), (8, "asymmetric", FIG_8), (10, "asymmetric", FIG_8), (11, "asymmetric", FIG_11)]
+    {
+        experiments(&mut reproduction, Figure::Fig(figure), name, network);
+    }
+    reproduction.gap(Figure::Fig(9), "sequence numbers of a measurement, no formula gives them");
+    reproduction
+}
+
+fn saturation_windows(reproduction: &mut Reproduction) {
+    for network in FIG_5 {
+        let window = network.path(Bytes::kib(64)).ok().and_then(|path| eq13_saturation_window(&path));
+        let quantity = format!("saturation window W_th, uplink {} ms (segments)", network.up_ms);
+        let reading = "Eq 13 with P of 1500 B; the figure's 30 ms are 25 ms in Table 1";
+        reproduction.row(Figure::Fig(5), quantity, None, window.map_or(f64::NAN, Segments::as_f64), reading);
+    }
+}
+
+/// α of the VSAT modem.
+fn vsat() -> Readings {
+    let redundancy = Redundancy::new(16, 15).unwrap_or(Redundancy::NONE);
+    Readings { redundancy, ..Readings::default() }
+}
+
+/// What the downlink carries during an experiment.
+fn experiment_size(network: Network) -> Bytes {
+    Rate::kbps(network.down_kbps).bytes_in(EXPERIMENT)
+}
+
+fn utilization(reproduction: &mut Reproduction) {
+    let cases = [
+        (
+            10,
+            FIG_8,
+            94.4,
+            vsat(),
+            "Eq 10 with Eq 5' (α = 16/15); α and 1448/1500 allow 90.5 %, which the text's number exceeds",
+        ),
+        (10, FIG_8, 94.4, Readings::default(), "Eq 10 with Eq 5, without the modem's redundancy"),
+        (11, FIG_11, 89.6, vsat(), "Eq 10 with Eq 5' (α = 16/15)"),
+    ];
+    for (figure, network, published, readings, reading) in cases {
+        let rate =
+            network.path(Bytes::kib(128)).and_then(|path| throughput(&path, experiment_size(network), &readings));
+        let down = Rate::kbps(network.down_kbps).as_f64();
+        let share = rate.map_or(f64::NAN, |rate| rate.as_f64() / down * 100.0);
+        let quantity = "utilization of the downlink, window of 128 kByte (%)";
+        let reading = format!("{reading}; 60 s of data");
+        reproduction.row(Figure::Fig(figure), quantity, Some(published), share, &reading);
+    }
+}
+
+fn simulated_throughputs(reproduction: &mut Reproduction) {
+    let figures = [(5, &FIG_5[..]), (6, &FIG_6[..])];
+    for (figure, networks) in figures {
+        for network in networks {
+            for window in SIMULATED {
+                let path = network.path(Bytes::kib(u64::from(window)));
+                let rate = path.and_then(|path| throughput(&path, FILE, &Readings::default()));
+                let quantity = format!(
+                    "throughput, uplink {} ms {} kbit/s, window {window} kByte (kbit/s)",
+                    network.up_ms, network.up_kbps
+                );
+                let reading = "Eq 10, windows in real numbers of segments";
+                reproduction.row(Figure::Fig(figure), quantity, None, rate.map_or(f64::NAN, kbit_s), reading);
+            }
+        }
+    }
+}
+
+fn window_growth(reproduction: &mut Reproduction) {
+    let (x, y) = (Axis { label: "transmission n", unit: "1" }, Axis { label: "window w(n)", unit: "segments" });
+    let mut plot = Plot { reproduction, figure: Figure::Fig(2), x, y };
+    plot.line("slow start up to 64 kByte", "Eq 1, then the maximum window", 0..=15_u32, |n| {
+        let full = 65_536.0 / 1448.0;
+        let grown = (0..n).fold(Segments::ONE, |window, _| eq1_next_window(window));
+        Ok(grown.as_f64().min(full))
+    });
+}
+
+const WINDOW: Axis = Axis { label: "maximum window", unit: "kByte" };
+const THROUGHPUT: Axis = Axis { label: "throughput", unit: "kbit/s" };
+
+fn simulations(reproduction: &mut Reproduction) {
+    for (figure, networks) in [(5, &FIG_5[..]), (6, &FIG_6[..])] {
+        let mut plot = Plot { reproduction: &mut *reproduction, figure: Figure::Fig(figure), x: WINDOW, y: THROUGHPUT };
+        for network in networks {
+            let way = format!("uplink {} ms, {} kbit/s", network.up_ms, network.up_kbps);
+            plot.line(way.as_str(), "Eq 10, windows in real numbers of segments", 2..=192_u32, |window| {
+                let path = network.path(Bytes::kib(u64::from(window)))?;
+                throughput(&path, FILE, &Readings::default()).map(kbit_s)
+            });
+            plot.line(format!("{way}, mended"), "Eq 10 with every mend, as packets behave", 2..=192_u32, |window| {
+                let path = network.path(Bytes::kib(u64::from(window)))?;
+                mended::obata_2001::throughput(&path, FILE, &Readings::default(), Mends::ALL).map(kbit_s)
+            });
+        }
+    }
+}
+
+fn experiments(reproduction: &mut Reproduction, figure: Figure, name: &str, network: Network) {
+    let mut plot = Plot { reproduction, figure, x: WINDOW, y: THROUGHPUT };
+    plot.line(format!("{name}, proposed"), "Eq 10 with Eq 5' (α = 16/15), 60 s of data", 2..=128_u32, |window| {
+        let path = network.path(Bytes::kib(u64::from(window)))?;
+        throughput(&path, experiment_size(network), &vsat()).map(kbit_s)
+    });
+    let reading = "[4] as §3.1 quotes it, the mean of a window that stays full; its own equations are not quoted";
+    plot.line(format!("{name}, existing formula"), reading, 2..=128_u32, |window| {
+        let path = network.path(Bytes::kib(u64::from(window)))?;
+        hasegawa_mean_throughput(&path, &vsat(), Cycle::Full).map(kbit_s).ok_or(ModelError::UnlimitedWindow)
+    });
+}
