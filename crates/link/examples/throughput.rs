@@ -109,7 +109,12 @@ fn cases() -> Vec<Case> {
     }
     for access in ["dedicated", "tdma", "cfdama", "aloha-periodic", "dama"] {
         let config = link(&[("terminals", "128"), ("access", access)]);
-        add(format!("128 terminals send, 80 % load, {access}"), config, spacing(if access == "dedicated" { 100 } else { 80 }), (false, true));
+        add(
+            format!("128 terminals send, 80 % load, {access}"),
+            config,
+            spacing(if access == "dedicated" { 100 } else { 80 }),
+            (false, true),
+        );
     }
     cases
 }

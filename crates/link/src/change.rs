@@ -69,8 +69,8 @@ pub enum SettingError {
 
 const UNLIMITED: &str = "unlimited";
 const NONE: &str = "none";
-const TERMINALS: &str = "terminals";
-const ACCESS: &str = "access";
+pub(crate) const TERMINALS: &str = "terminals";
+pub(crate) const ACCESS: &str = "access";
 
 impl Change {
     /// Reads what [`Change::name`] and [`Setting`]'s `Display` wrote.
@@ -273,6 +273,10 @@ impl ChannelConfig {
 
 /// Reads a number of terminals.
 fn terminals(text: &str) -> Result<u16, ParseError> {
-    let problem = || ParseError::new(format!("\"{text}\" terminals"), "a whole number from 1 to 65535");
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(problem)
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| no_terminals(&format!("\"{text}\"")))
+}
+
+/// Why there cannot be so many terminals.
+pub(crate) fn no_terminals(count: &str) -> ParseError {
+    ParseError::new(format!("{count} terminals"), "a whole number from 1 to 65535")
 }

@@ -33,13 +33,14 @@ impl<P: Packet> Channel<P> {
     /// An empty channel at the beginning of the run. The seed decides every random number it will ever use.
     ///
     /// A configuration that contradicts itself ([`ChannelConfig::check`]) gives a channel that does what it can: shared
-    /// access that cannot work is dedicated.
+    /// access that cannot work is dedicated, and there is at least one terminal.
     pub fn new(config: ChannelConfig, seed: u64) -> Self {
-        let terminals = (0..config.terminals.max(1)).map(Port::Terminal);
-        let entries = core::iter::once(Port::Gateway).chain(terminals);
-        let paths: Vec<_> = entries.map(|entry| Path::new(&config, seed, entry)).collect();
+        let config = ChannelConfig { terminals: config.terminals.max(1), ..config };
+        let scheduler = scheduler_of(&config, seed);
+        let entries = core::iter::once(Port::Gateway).chain((0..config.terminals).map(Port::Terminal));
+        let paths: Vec<_> = entries.map(|entry| Path::new(&config, seed, entry, scheduler.is_some())).collect();
         Self {
-            scheduler: scheduler_of(&config, seed),
+            scheduler,
             agenda: Agenda::new(paths.len()),
             paths,
             config,

@@ -1,6 +1,7 @@
 //! What a channel is made of, as a scenario describes it.
 
-use crate::{Access, Discipline, Framing, Jitter, LossModel, Orbit, Outages, QueueLimit, Reordering, Trace};
+use crate::change::{ACCESS, TERMINALS, no_terminals};
+use crate::{Access, Direction, Discipline, Framing, Jitter, LossModel, Orbit, Outages, QueueLimit, Reordering, Trace};
 use farhop_units::{ParseError, Probability, Rate};
 use std::time::Duration;
 
@@ -77,7 +78,7 @@ impl DirectionConfig {
     /// The shortest delay a packet can meet.
     pub fn least_delay(&self) -> Duration {
         let fixed = self.trace.as_ref().and_then(|trace| trace.least_delay(self.delay)).unwrap_or(self.delay);
-        fixed + self.orbit.map_or(Duration::ZERO, |orbit| orbit.least_delay())
+        fixed.saturating_add(self.orbit.map_or(Duration::ZERO, |orbit| orbit.least_delay()))
     }
 
     /// What contradicts itself.
@@ -109,11 +110,15 @@ impl ChannelConfig {
     /// # Errors
     /// The first contradiction.
     pub fn check(&self) -> Result<(), ConfigError> {
-        for (direction, config) in [("down", &self.down), ("up", &self.up)] {
-            let named = |(setting, problem)| ConfigError { setting: format!("{direction}.{setting}"), problem };
-            config.check().map_err(named)?;
+        if self.terminals == 0 {
+            return Err(ConfigError { setting: TERMINALS.to_owned(), problem: no_terminals("0") });
         }
-        let refused = |problem| ConfigError { setting: "access".to_owned(), problem };
+        for direction in Direction::BOTH {
+            let named =
+                |(setting, problem)| ConfigError { setting: format!("{}.{setting}", direction.word()), problem };
+            direction.of(self).check().map_err(named)?;
+        }
+        let refused = |problem| ConfigError { setting: ACCESS.to_owned(), problem };
         self.access.check(self.terminals, &self.up).map_err(refused)
     }
 
@@ -124,6 +129,6 @@ impl ChannelConfig {
 
     /// Round-trip propagation delay, the shortest there is.
     pub fn rtt(&self) -> Duration {
-        self.down.least_delay() + self.up.least_delay()
+        self.down.least_delay().saturating_add(self.up.least_delay())
     }
 }

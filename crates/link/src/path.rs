@@ -15,9 +15,7 @@ use crate::packet::Slot;
 use crate::pipe::Pipe;
 use crate::queue::{Dropped, Queue};
 use crate::serializer::Serializer;
-use crate::{
-    Access, ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, Setting,
-};
+use crate::{ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, Setting};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -69,13 +67,12 @@ enum Step {
 const LAST: u64 = u64::MAX;
 
 impl<P: Packet> Path<P> {
-    /// Empty stages of the path that begins at `entry`.
-    pub(crate) fn new(channel: &ChannelConfig, seed: u64, entry: Port) -> Self {
+    /// Empty stages of the path that begins at `entry`; `is_shared` says whether somebody grants slots on the way up.
+    pub(crate) fn new(channel: &ChannelConfig, seed: u64, entry: Port, is_shared: bool) -> Self {
         let config = entry.direction().of(channel);
-        let shared = entry.direction() == Direction::Up && channel.access != Access::Dedicated;
         Self {
             queue: Queue::new(config.queue, config.discipline),
-            transmitter: match shared {
+            transmitter: match is_shared && entry.direction() == Direction::Up {
                 true => Transmitter::Slots(Burst::new(config.framing)),
                 false => Transmitter::Serializer(Serializer::new(config)),
             },
@@ -131,11 +128,11 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    /// What waits for slots, on the wire.
+    /// What could be sent in a slot, on the wire: nothing, from the first slot in an outage to its end.
     pub(crate) fn backlog(&self) -> Bytes {
         match &self.transmitter {
-            Transmitter::Slots(burst) => burst.backlog(self.queue.count()),
-            Transmitter::Serializer(_) => Bytes::ZERO,
+            Transmitter::Slots(burst) if self.held_until.is_none() => burst.backlog(self.queue.count()),
+            Transmitter::Slots(_) | Transmitter::Serializer(_) => Bytes::ZERO,
         }
     }
 

@@ -31,6 +31,7 @@ use farhop_units::{Bytes, Instant, Rate};
 use metered::Metered;
 use opportunities::Opportunities;
 use std::sync::Arc;
+pub(crate) use steps::Step;
 use steps::Steps;
 use tally::Tally;
 
@@ -145,15 +146,15 @@ impl Setting {
 
     /// A transmitter at rest.
     fn service(&self) -> Service {
-        let Some(Trace { record, end }) = &self.trace else { return self.constant() };
+        let Some(trace) = &self.trace else { return self.constant() };
         let tally = |units, bytes| Tally::new(self.framing, units, bytes);
-        match &**record {
+        match &*trace.record {
             TraceRecord::Steps { steps, length } => {
-                let capacity = Steps::new(steps, *length, *end);
+                let capacity = Steps::new(trace.carried(|| Step::list(steps)), *length, trace.end);
                 Service::Steps(Box::new(Metered::new(capacity, tally(BIT_NANOS_PER_BYTE, 1), self.pauses)))
             }
             TraceRecord::Opportunities { .. } => {
-                let capacity = Opportunities::new(Arc::clone(record), *end);
+                let capacity = Opportunities::new(Arc::clone(&trace.record), trace.end);
                 let tally = tally(1, crate::trace::OPPORTUNITY_BYTES);
                 Service::Opportunities(Box::new(Metered::new(capacity, tally, self.pauses)))
             }

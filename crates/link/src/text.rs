@@ -7,6 +7,9 @@ use core::cell::RefCell;
 use farhop_units::{ParseError, duration};
 use std::time::Duration;
 
+/// More than any setting has, and few enough to compare each with each.
+const MOST_TERMS: usize = 32;
+
 /// A word and its terms, which are asked for one by one.
 #[derive(Debug)]
 pub(crate) struct Terms<'a> {
@@ -24,7 +27,10 @@ impl<'a> Terms<'a> {
         let terms = parts.map(|part| {
             part.split_once('=').ok_or_else(|| ParseError::new(format!("no \"=\" in \"{part}\""), accepted))
         });
-        let terms: Vec<(&str, &str)> = terms.collect::<Result<_, _>>()?;
+        let terms: Vec<(&str, &str)> = terms.take(MOST_TERMS + 1).collect::<Result<_, _>>()?;
+        if terms.len() > MOST_TERMS {
+            return Err(ParseError::new(format!("more than {MOST_TERMS} terms"), accepted));
+        }
         let twice = terms.iter().enumerate().find(|(place, (name, _))| terms[..*place].iter().any(|(n, _)| n == name));
         match twice {
             Some((_, (name, _))) => Err(ParseError::new(format!("\"{name}\" is given twice"), accepted)),
@@ -83,5 +89,8 @@ mod tests {
         let problem = |text| Terms::split(text, "a word and terms").unwrap_err().problem;
         assert_eq!(problem("bursts often"), "no \"=\" in \"often\"");
         assert_eq!(problem("bursts a=1 b=2 a=3"), "\"a\" is given twice");
+        let terms = |count: usize| (0..count).map(|number| format!("a{number}=1 ")).collect::<String>();
+        assert!(Terms::split(&terms(MOST_TERMS), "a word and terms").is_ok());
+        assert_eq!(problem(&terms(100_000)), "more than 32 terms");
     }
 }

@@ -3,8 +3,8 @@
 
 use farhop_link::replay::{Input, Recorded, replay};
 use farhop_link::{
-    Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason, LossModel,
-    Output, Packet, Port, QueueLimit, Setting,
+    Access, Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason,
+    LossModel, Output, Packet, Port, QueueLimit, Setting,
 };
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use proptest::prelude::*;
@@ -132,12 +132,33 @@ fn one_terminal() -> impl Strategy<Value = ChannelConfig> {
 
 const TERMINALS: u16 = 4;
 
-/// Schemes for four terminals at 1 to 200 Mbit/s.
-const ACCESS: &[&str] = &["dedicated", "tdma", "cfdama", "aloha-periodic", "slotted-aloha", "dama"];
+/// Schemes, and terms of each of which any number may be given.
+const ACCESS: &[(&str, &[&str])] = &[
+    ("dedicated", &[]),
+    ("tdma", &["frame=3ms", "slots=9"]),
+    ("cfdama", &["frame=3ms", "slots=5", "field=7B", "free=2"]),
+    ("cfdama requests=pre-assigned", &["frame=3ms", "slots=5", "request-slots=1", "request=3B"]),
+    ("cfdama requests=random", &["frame=3ms", "slots=5", "request-slots=1", "backoff=2..9", "free=0"]),
+    (
+        "aloha-periodic",
+        &["frame=3ms", "slots=5", "request-slots=2", "backoff=2", "stream=2", "most=3", "threshold=0B", "timeout=1us"],
+    ),
+    ("slotted-aloha", &["slot=1ms", "backoff=2..64", "attempts=2"]),
+    ("dama", &["frame=3ms", "slots=9", "request-slots=1", "cra=8kbit/s", "rbdc=none", "timeout=1us", "free=2"]),
+];
+
+/// A scheme with some of its terms.
+fn any_access() -> impl Strategy<Value = Access> {
+    (0..ACCESS.len(), any::<[bool; 8]>()).prop_map(|(which, given)| {
+        let (scheme, terms) = ACCESS[which];
+        let given = terms.iter().zip(given).filter(|(_, given)| *given).map(|(term, _)| *term);
+        let text: Vec<&str> = [scheme].into_iter().chain(given).collect();
+        text.join(" ").parse().expect("a good scheme")
+    })
+}
 
 fn any_config() -> impl Strategy<Value = ChannelConfig> {
-    (any_way(), any_way(), 1..=TERMINALS, 0..ACCESS.len()).prop_map(|(down, up, terminals, access)| {
-        let access = ACCESS[access].parse().expect("a good scheme");
+    (any_way(), any_way(), 1..=TERMINALS, any_access()).prop_map(|(down, up, terminals, access)| {
         let shared = ChannelConfig { down, up, terminals, access };
         // Sharing needs a rate.
         if shared.check().is_ok() { shared } else { ChannelConfig { access: Default::default(), ..shared } }
@@ -145,7 +166,7 @@ fn any_config() -> impl Strategy<Value = ChannelConfig> {
 }
 
 fn size() -> impl Strategy<Value = Bytes> {
-    prop_oneof![2 => Just(Bytes::new(40)), 6 => (1_u64..=1500).prop_map(Bytes::new)]
+    prop_oneof![4 => Just(Bytes::new(40)), 12 => (1_u64..=1500).prop_map(Bytes::new), 1 => (1501_u64..=65_535).prop_map(Bytes::new)]
 }
 
 /// Time between two inputs: none, about one packet's, or long enough to empty a queue.
@@ -220,7 +241,7 @@ proptest! {
         while let Some(due) = channel.next_timeout() {
             channel.handle_timeout(due);
             steps += 1;
-            prop_assert!(steps < 100_000, "no end at {}: {:?}", due, channel.access_counters());
+            prop_assert!(steps < 1_000_000, "no end at {}: {:?}", due, channel.access_counters());
         }
         check_books(&mut channel, arrived, &mut outputs)?;
         for direction in Direction::BOTH {

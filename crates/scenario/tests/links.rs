@@ -112,6 +112,20 @@ fn wrong_access_names_the_key_that_is_wrong() {
 }
 
 #[test]
+fn another_scheme_leaves_the_number_of_terminals() {
+    let file = "[link.up]\nrate = \"400 kbit/s\"\n[access]\nterminals = 8\nscheme = \"cfdama\"\nfree = 2\n";
+    for assignments in [&["access=tdma"][..], &["access.scheme=tdma"]] {
+        let link = read(file, assignments).unwrap().link;
+        assert_eq!((link.terminals, link.access), (8, "tdma".parse().unwrap()), "{assignments:?}");
+    }
+    for assignments in [["access=tdma slots=16", "access.terminals=9"], ["access.terminals=9", "access=tdma slots=16"]]
+    {
+        let link = read(file, &assignments).unwrap().link;
+        assert_eq!((link.terminals, link.access), (9, "tdma slots=16".parse().unwrap()), "{assignments:?}");
+    }
+}
+
+#[test]
 fn shared_channels_read_back() {
     for scheme in [
         "dedicated",

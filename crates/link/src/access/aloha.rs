@@ -14,7 +14,7 @@
 
 use super::contention::Contention;
 use super::format::{Backoff, some_time, time, write_backoff};
-use super::layout::{Layout, Need, Shape};
+use super::layout::{Layout, Need, SHORTEST_FRAME, Shape};
 use super::{AccessCounters, Action, FrameFormat};
 use crate::text::Terms;
 use core::fmt;
@@ -54,9 +54,11 @@ impl SlottedAloha {
 
     /// A frame of one slot.
     pub(super) fn shape(&self, rate: Rate) -> Result<Shape, ParseError> {
-        let frame = self.slot.unwrap_or_else(|| rate.transmission_time(FULL_PACKET));
+        let frame = self.slot.unwrap_or_else(|| rate.transmission_time(FULL_PACKET).max(SHORTEST_FRAME));
         let format = FrameFormat { frame: Some(frame), slots: Some(NonZeroU32::MIN) };
-        Shape::resolve(format, Need::data(1), rate)
+        // What is a frame there is a slot here.
+        let named = |error: ParseError| ParseError { problem: error.problem.replacen("frame:", "slot:", 1), ..error };
+        Shape::resolve(format, Need::data(1), rate).map_err(named)
     }
 }
 
@@ -151,7 +153,9 @@ impl Aloha {
 
     /// Another rate from the next slot on.
     pub(super) fn set_rate(&mut self, now: Instant, rate: Rate) {
-        self.layout = self.layout.at_rate(rate, self.layout.next_frame(now));
+        // A slot that is not given is as long as a full packet at the new rate.
+        let layout = self.config.shape(rate).map_or(self.layout, |shape| self.layout.with_shape(shape));
+        self.layout = layout.at_rate(rate, self.layout.next_frame(now));
     }
 
     /// Other delays from the next slot on.

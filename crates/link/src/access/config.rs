@@ -47,6 +47,10 @@ impl Access {
         if up.trace.is_some() {
             return Err(ParseError::new(format!("{} over a trace", self.word()), constant));
         }
+        if up.orbit.is_some_and(|orbit| orbit.has_pauses()) {
+            let problem = format!("{} over an orbit with pauses", self.word());
+            return Err(ParseError::new(problem, "pause=0ms, or dedicated access"));
+        }
         let rate = up.rate.ok_or_else(|| ParseError::new(format!("{} without an up rate", self.word()), constant))?;
         let terminals = terminals.max(1);
         let shape = match self {

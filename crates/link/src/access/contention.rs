@@ -95,7 +95,7 @@ impl Contention {
         };
         contender.draws += u64::from(window > 1);
         contender.is_waiting = true;
-        self.bursts.push(Reverse((first + offset, terminal)));
+        self.bursts.push(Reverse((first.saturating_add(offset), terminal)));
     }
 }
 

@@ -232,12 +232,20 @@ impl Frames {
             self.in_flight.pop_front();
             self.plan.demand(terminal, ask.volume);
             if let Some(weight) = ask.stream {
-                // The first burst of a new stream needs two hops to be heard.
-                let silence = if self.is_renewed_by_data { self.two_hops() } else { Duration::ZERO };
-                self.plan.open_stream(terminal, weight, arrival + silence + self.timeout);
+                self.plan.open_stream(terminal, weight, self.until(start, arrival));
             }
             self.policy.takes_effect(terminal);
         }
+    }
+
+    /// When a stream ends that begins with the frame of `start`. However short the timeout, not before that frame is over:
+    /// a terminal would ask again for ever.
+    fn until(&self, start: Instant, arrival: Instant) -> Instant {
+        if self.is_renewed_by_data {
+            // The last of its bursts in this frame is heard a hop after the frame.
+            return self.layout.start(self.frame + 1) + self.up_delay + self.timeout;
+        }
+        (arrival + self.timeout).max(start + Duration::from_nanos(1))
     }
 
     fn end_streams(&mut self) {
@@ -302,7 +310,7 @@ impl Frames {
     }
 
     fn two_hops(&self) -> Duration {
-        self.up_delay + self.down_delay
+        self.up_delay.saturating_add(self.down_delay)
     }
 }
 

@@ -20,6 +20,8 @@ const SLOT: Bytes = Bytes::new(53);
 const FRAME: Duration = Duration::from_micros(26_500);
 /// Longest frame: a slot's time in ns times the slots of a frame stays within 64 bits.
 const MAX_FRAME: Duration = Duration::from_secs(3600);
+/// Shortest frame, far below any in use: whoever waits for two hops of half a second does so for 50,000 frames at most.
+pub(super) const SHORTEST_FRAME: Duration = Duration::from_micros(10);
 const MAX_SLOTS: u32 = 1_000_000;
 
 /// What a scheme needs of a frame.
@@ -86,6 +88,10 @@ impl Shape {
                 return Err(ParseError::new(format!("{name}: {slots} slots"), format!("at most {MAX_SLOTS} slots")));
             }
         }
+        if frame < SHORTEST_FRAME {
+            let accepted = format!("at least {}", super::format::time(SHORTEST_FRAME));
+            return Err(ParseError::new(format!("frame: {text} is too short"), accepted));
+        }
         if frame > MAX_FRAME {
             return Err(ParseError::new(
                 format!("frame: {text} at {rate}"),
@@ -110,7 +116,8 @@ impl Shape {
     }
 
     fn frame_time(&self, rate: Rate) -> Duration {
-        self.frame.unwrap_or_else(|| self.header_time(rate).saturating_add(self.data_time(SLOT, rate)))
+        let fitting = || self.header_time(rate).saturating_add(self.data_time(SLOT, rate)).max(SHORTEST_FRAME);
+        self.frame.unwrap_or_else(fitting)
     }
 
     /// Time of all data slots if each takes `slot` and none is shorter than a nanosecond.
@@ -151,17 +158,23 @@ impl Layout {
         Self::from_frame(shape, rate, 0, Instant::START)
     }
 
+    /// Frames of another shape from the next change of the rate on.
+    pub(super) fn with_shape(self, shape: Shape) -> Self {
+        Self { shape, ..self }
+    }
+
     /// The same frames up to `first`, which is the first one at `rate`.
     pub(super) fn at_rate(&self, rate: Rate, first: u64) -> Self {
         Self::from_frame(self.shape, rate, first, self.start(first))
     }
 
-    /// A frame in which a slot would carry less than a byte at the new rate is stretched until it does.
+    /// A frame in which a slot would carry less than a byte at the new rate is stretched until it does, but to no more than
+    /// an hour: a rate still lower is exceeded, since nothing would ever be sent.
     fn from_frame(shape: Shape, rate: Rate, first: u64, epoch: Instant) -> Self {
         let header = shape.header_time(rate);
         let least = header.saturating_add(shape.data_time(shape.field + Bytes::new(1), rate));
         let frame = shape.frame_time(rate).max(least).min(MAX_FRAME);
-        let payload = shape.payload(frame.saturating_sub(header), rate);
+        let payload = shape.payload(frame.saturating_sub(header), rate).max(Bytes::new(1));
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         Self { shape, epoch, first, frame: nanos(frame), header: nanos(header.min(frame / 2)), payload }
     }

@@ -15,7 +15,10 @@
 //!
 //! F is the frame, N the number of terminals, S the data slots of a frame, W the slots per frame of all streams together.
 //!
-//! Left out in all of them: errors on the signalling, guard times (but as bytes), several carriers, log-on.
+//! Hops are the least delays of the two directions, also where a trace or an orbit makes them longer at times.
+//!
+//! Left out in all of them: errors on the signalling, guard times (but as bytes), several carriers, log-on, handovers that
+//! pause (refused), and outages of the way down, on which grants travel.
 
 mod aloha;
 mod cfdama;
@@ -50,8 +53,8 @@ use std::time::Duration;
 /// The scheduler of a shared channel, and what its terminals do.
 ///
 /// The owner keeps the queues. It tells of arrivals, calls [`Scheduler::step`] when [`Scheduler::next_timeout`] has come, in
-/// order of time, and does what it says. To hold a terminal back (in an outage), it says that nothing waits there, and calls
-/// [`Scheduler::handle_arrival`] when the terminal may send again.
+/// order of time, and does what it says. To hold a terminal back (in an outage), it leaves a burst unsent, then says that
+/// nothing waits there, and calls [`Scheduler::handle_arrival`] when the terminal may send again.
 #[derive(Debug)]
 pub(crate) struct Scheduler(Kind);
 
@@ -88,7 +91,7 @@ pub struct AccessCounters {
     pub offered: u64,
     /// Those of them that had an owner.
     pub granted: u64,
-    /// Data slots that carried at least a byte.
+    /// Data slots that carried at least a byte, or would have but for an outage that is noticed in them.
     pub used: u64,
     /// Slots, for data or requests, in which bursts collided.
     pub collisions: u64,
@@ -106,8 +109,8 @@ impl AccessCounters {
 }
 
 impl Scheduler {
-    /// The scheduler of `access`, at the beginning of the run; `None` if every terminal has a channel of its own or if
-    /// [`Access::check`] refuses the scheme.
+    /// The scheduler of `access`, at the beginning of the run; `None` if every terminal has a channel of its own or if the
+    /// scheme cannot work at this rate with so many terminals.
     pub(crate) fn new(
         access: &Access,
         terminals: u16,
@@ -153,7 +156,8 @@ impl Scheduler {
     }
 
     /// Another rate from the next frame on. Frames and slots that the scheme gives stay; what followed from the rate follows
-    /// from the new one, but for the number of slots.
+    /// from the new one, but for the number of slots. Who waits for a slot after a collision waits for as many as before, of
+    /// the new length.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate) {
         match &mut self.0 {
             Kind::Frames(frames) => frames.set_rate(now, rate),

@@ -4,8 +4,8 @@
 //! backoff. Two hops after its request got through it has `stream` slots in every frame. While its backlog after a burst
 //! stays above `threshold` and has not shrunk since it last asked, it asks for as much again, piggybacked on the burst, one
 //! request at a time and up to `most` slots. The scheduler ends a stream when no burst of it has arrived for `timeout`
-//! (counted, for a new stream, from when its first burst could arrive). The release needs a hop to reach the terminal:
-//! nobody can use those slots, nor those of the timeout.
+//! (counted, for a new stream, from when the bursts of its first frame have arrived). The release needs a hop to reach the
+//! terminal: nobody can use those slots, nor those of the timeout.
 //!
 //! A request names the slots per frame that the terminal wants in all, so nothing adds up while one is in flight.
 //!

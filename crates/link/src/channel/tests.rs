@@ -4,6 +4,7 @@ use farhop_units::{Probability, Rate};
 use std::time::Duration;
 
 mod access;
+mod contradictions;
 mod outages;
 mod shared;
 

@@ -4,6 +4,7 @@ use crate::text::{Terms, time};
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::{Instant, ParseError, duration};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When a direction is down.
@@ -13,7 +14,7 @@ pub enum Outages {
     #[default]
     None,
     /// At these times since the run began, for so long: in order, each after the end of the one before.
-    At(Vec<(Instant, Duration)>),
+    At(Arc<[(Instant, Duration)]>),
     /// From `first` on every `period` for so long.
     Periodic {
         /// The beginning of the first one.
@@ -39,7 +40,7 @@ const RANDOM: &str = "random";
 const ACCEPTED: &str = "none, at windows=10s+2s;60s+5s (beginning+length), periodic first=10s period=60s length=2s, or \
                         random up=60s down=2s";
 
-/// Far more than anyone writes by hand, and little memory for each of many terminals.
+/// Far more than anyone writes by hand.
 const MOST_WINDOWS: usize = 10_000;
 
 /// The shortest mean of random times: below, a run would be spent on drawing them.
@@ -125,7 +126,7 @@ fn missing(name: &str, text: &str) -> ParseError {
     ParseError::new(format!("no \"{name}\" in \"{text}\""), ACCEPTED)
 }
 
-fn windows(text: &str) -> Result<Vec<(Instant, Duration)>, ParseError> {
+fn windows(text: &str) -> Result<Arc<[(Instant, Duration)]>, ParseError> {
     let read = |window: &str| {
         let (begin, length) = window.split_once('+').ok_or_else(|| {
             ParseError::new(
@@ -170,7 +171,7 @@ mod tests {
         let at = |second| Instant::START + secs(second);
         let known = [
             ("none", Outages::None),
-            ("at windows=10s+2s;60s+5s", Outages::At(vec![(at(10), secs(2)), (at(60), secs(5))])),
+            ("at windows=10s+2s;60s+5s", Outages::At([(at(10), secs(2)), (at(60), secs(5))].into())),
             (
                 "periodic first=10s period=60s length=2s",
                 Outages::Periodic { first: at(10), period: secs(60), length: secs(2) },

@@ -7,6 +7,7 @@
 use crate::random::{Impairment, Stream};
 use crate::{Outages, Port};
 use farhop_units::Instant;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Whether a path is down.
@@ -22,8 +23,13 @@ pub(crate) struct OutageProcess {
 #[derive(Debug)]
 enum Schedule {
     Never,
-    Listed(Vec<(Instant, Duration)>),
-    Periodic { first: Instant, period: Duration, length: Duration },
+    /// One list for all terminals.
+    Listed(Arc<[(Instant, Duration)]>),
+    Periodic {
+        first: Instant,
+        period: Duration,
+        length: Duration,
+    },
     Random(RandomPhases),
 }
 
@@ -81,7 +87,7 @@ impl Schedule {
     fn new(outages: &Outages, stream: Stream) -> Self {
         match *outages {
             Outages::None => Self::Never,
-            Outages::At(ref windows) => Self::Listed(windows.clone()),
+            Outages::At(ref windows) => Self::Listed(Arc::clone(windows)),
             Outages::Periodic { first, period, length } => Self::Periodic { first, period, length },
             Outages::Random { up, down } => Self::Random(RandomPhases::new(stream, up, down)),
         }

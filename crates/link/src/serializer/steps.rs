@@ -6,12 +6,13 @@ use super::metered::{Capacity, count_before};
 use crate::trace::bits_per_second;
 use crate::{TraceEnd, TraceStep};
 use farhop_units::{Instant, Rate};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The integral of a rate. Its first step begins at 0; without a step, nothing is ever sent.
 #[derive(Debug)]
 pub(super) struct Steps {
-    steps: Vec<Step>,
+    steps: Arc<[Step]>,
     /// The time after which it begins again, and what it carries until then; `None` if the last step lasts for ever.
     period: Option<(u64, u128)>,
     /// Where the last question was answered: the next answer is here or soon after.
@@ -20,7 +21,7 @@ pub(super) struct Steps {
 
 /// One step of the record.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+pub(crate) struct Step {
     begin: u64,
     /// Carried before it since the record's beginning.
     carried: u128,
@@ -43,24 +44,19 @@ struct Stretch {
 }
 
 impl Steps {
-    /// The steps of a record. What is out of order counts as coming at the time of the one before.
-    pub(super) fn new(steps: &[TraceStep], length: Duration, end: TraceEnd) -> Self {
-        let mut made: Vec<Step> = Vec::with_capacity(steps.len());
-        for step in steps {
-            let (begin, rate) = (nanos(step.at), bits_per_second(step.rate));
-            made.push(made.last().map_or(Step { begin: 0, carried: 0, rate }, |last| last.followed(begin, rate)));
-        }
-        let last = made.last().map(|last| last.followed(nanos(length), 0));
+    /// The steps of a record.
+    pub(super) fn new(steps: Arc<[Step]>, length: Duration, end: TraceEnd) -> Self {
+        let last = steps.last().map(|last| last.followed(nanos(length), 0));
         let period = last.map(|last| (last.begin, last.carried)).filter(|(length, _)| *length > 0);
-        Self::from_parts(made, period.filter(|_| end == TraceEnd::Repeat))
+        Self::from_parts(steps, period.filter(|_| end == TraceEnd::Repeat))
     }
 
     /// One rate for ever.
     pub(super) fn constant(rate: Rate) -> Self {
-        Self::from_parts(vec![Step { begin: 0, carried: 0, rate: rate.bits_per_second() }], None)
+        Self::from_parts([Step { begin: 0, carried: 0, rate: rate.bits_per_second() }].into(), None)
     }
 
-    fn from_parts(steps: Vec<Step>, period: Option<(u64, u128)>) -> Self {
+    fn from_parts(steps: Arc<[Step]>, period: Option<(u64, u128)>) -> Self {
         let mut made = Self { steps, period, here: Stretch::default() };
         if !made.steps.is_empty() {
             made.here = made.stretch(0, 0);
@@ -107,6 +103,16 @@ impl Steps {
 }
 
 impl Step {
+    /// Steps as they were recorded. What is out of order counts as coming at the time of the one before.
+    pub(super) fn list(steps: &[TraceStep]) -> Arc<[Self]> {
+        let mut made: Vec<Self> = Vec::with_capacity(steps.len());
+        for step in steps {
+            let (begin, rate) = (nanos(step.at), bits_per_second(step.rate));
+            made.push(made.last().map_or(Self { begin: 0, carried: 0, rate }, |last| last.followed(begin, rate)));
+        }
+        made.into()
+    }
+
     /// The step after this one, which changes at `begin` to `rate`.
     fn followed(&self, begin: u64, rate: u64) -> Self {
         let begin = begin.max(self.begin);

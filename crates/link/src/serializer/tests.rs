@@ -272,3 +272,11 @@ fn an_orbit_can_come_and_go() {
     serializer.finish(Some(slot(1500)));
     assert_eq!(finish_time(&serializer), micros(1_115_000));
 }
+
+#[test]
+fn all_transmitters_share_what_a_trace_carries() {
+    let trace: Trace = "steps length=2s at=0s:1Mbit/s;1s:2Mbit/s".parse().unwrap();
+    let config = DirectionConfig { trace: Some(trace.clone()), ..DirectionConfig::default() };
+    let _first = Serializer::<()>::new(&config);
+    trace.carried(|| panic!("it was worked out already"));
+}

@@ -12,19 +12,30 @@ mod csv;
 mod mahimahi;
 mod text;
 
+use crate::serializer::Step;
 use core::fmt;
 use farhop_units::{ParseError, Rate, duration};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// A recorded link. Clones share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Trace {
     /// What was recorded.
     pub record: Arc<TraceRecord>,
     /// What comes after its end.
     pub end: TraceEnd,
+    /// What its steps carry, once it was worked out: the same for all terminals.
+    carried: Arc<OnceLock<Arc<[Step]>>>,
 }
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.record, self.end) == (&other.record, other.end)
+    }
+}
+
+impl Eq for Trace {}
 
 /// What comes after the end of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -160,7 +171,12 @@ impl TraceRecord {
 impl Trace {
     /// A record and what comes after its end.
     pub fn new(record: TraceRecord, end: TraceEnd) -> Self {
-        Self { record: Arc::new(record), end }
+        Self { record: Arc::new(record), end, carried: Arc::default() }
+    }
+
+    /// What its steps carry, which `sum` works out.
+    pub(crate) fn carried(&self, sum: impl FnOnce() -> Arc<[Step]>) -> Arc<[Step]> {
+        Arc::clone(self.carried.get_or_init(sum))
     }
 
     /// One line for people: `60 s, 5.2 Mbit/s on average, repeats`.

@@ -220,3 +220,13 @@ fn a_stream_ends_after_its_timeout_and_two_hops() {
     assert!(last_use(kept - frame) <= frame, "the stream is still there");
     assert!(last_use(kept + frame) >= 2 * HOP, "a new request was needed");
 }
+
+#[test]
+fn a_stream_lasts_for_its_first_frame_however_short_its_timeout() {
+    for (scheme, n) in [("aloha-periodic timeout=1ms", 4), ("aloha-periodic timeout=1ns frame=2s", 1)] {
+        let mut play = Play::new(scheme, n, RATE, HOP, 3);
+        play.arrive(seconds(1), 0, 40);
+        play.run_until(seconds(9));
+        assert_eq!((play.done.len(), play.backlog(0)), (1, 0), "{scheme}");
+    }
+}

@@ -254,9 +254,13 @@ impl Reference {
         let start = self.layout.start(self.frame);
         for &(arrival, terminal, ask) in &self.in_flight {
             if let Some(weight) = ask.stream.filter(|_| arrival + self.hop <= start) {
-                let silence = if self.is_renewed_by_data { self.hop * 2 } else { Duration::ZERO };
+                let until = if self.is_renewed_by_data {
+                    self.layout.start(self.frame + 1) + self.hop + self.timeout
+                } else {
+                    (arrival + self.timeout).max(start + Duration::from_nanos(1))
+                };
                 self.weights[terminal] = weight;
-                self.until[terminal] = self.until[terminal].max(arrival + silence + self.timeout);
+                self.until[terminal] = self.until[terminal].max(until);
             }
         }
         let heard: Vec<usize> = self.in_flight.iter().filter(|(at, ..)| *at + self.hop <= start).map(|r| r.1).collect();

@@ -56,6 +56,27 @@ fn a_slot_in_an_outage_stays_silent_and_the_packet_waits() {
     channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
     // Slots of terminal 1 begin at 4, 12, 20 and 28 ms.
     assert_eq!(deliveries(&mut channel), [(0, 32_000 + 10_000)]);
+    assert_eq!(
+        channel.access_counters().unwrap().used,
+        2,
+        "the outage is noticed at 4 ms, and 12 and 20 ms are not tried"
+    );
+}
+
+#[test]
+fn nothing_is_asked_for_during_an_outage() {
+    let mut config = tdma();
+    config.access = "cfdama requests=pre-assigned frame=8ms slots=2 request-slots=1".parse().unwrap();
+    config.up.outages = "at windows=1ms+500ms".parse().unwrap();
+    let mut channel = Channel::new(config, 1);
+    channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 4000));
+    channel.handle_timeout(micros(30_000));
+    channel.handle_packet(micros(30_000), Port::Terminal(1), Datagram(1, 4000));
+    let before = channel.access_counters().unwrap();
+    channel.handle_timeout(micros(500_000));
+    let after = channel.access_counters().unwrap();
+    assert_eq!((after.requests, after.used), (before.requests, before.used));
+    assert_eq!(deliveries(&mut channel).len(), 2);
 }
 
 #[test]
@@ -67,6 +88,20 @@ fn redundancy_fills_slots_and_a_change_of_it_is_noticed() {
     assert_eq!(deliveries(&mut channel), [(0, 16_000 + 10_000)]);
     let mut channel = Channel::new(config, 1);
     channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
-    channel.reconfigure(micros(200), Change { direction: Direction::Up, setting: Setting::Framing(Default::default()) });
+    channel
+        .reconfigure(micros(200), Change { direction: Direction::Up, setting: Setting::Framing(Default::default()) });
     assert_eq!(deliveries(&mut channel), [(0, 8_000 + 10_000)]);
+}
+
+#[test]
+fn a_slot_that_follows_from_the_rate_follows_a_new_one() {
+    let mut config = tdma();
+    config.access = "slotted-aloha".parse().unwrap();
+    let mut channel = Channel::new(config, 1);
+    let rate = Change { direction: Direction::Up, setting: Setting::Rate(Some(Rate::kbps(100))) };
+    channel.reconfigure(micros(100), rate);
+    channel.handle_packet(micros(13_000), Port::Terminal(0), Datagram(0, 1500));
+    // The slot of 12 ms in which the rate changed is over; those of 120 ms begin with the next.
+    assert_eq!(deliveries(&mut channel), [(0, 12_000 + 2 * 120_000 + 10_000)]);
+    assert_eq!(channel.access_counters().unwrap().used, 1, "a full packet fits");
 }

@@ -27,10 +27,7 @@ fn what_would_leave_the_serializer_in_an_outage_is_dropped_and_the_queue_keeps_t
 #[test]
 fn what_would_arrive_in_an_outage_is_dropped() {
     // The first arrives at 1120 µs, the second at 1240 µs.
-    assert_eq!(
-        outcomes_of("at windows=1100us+100us", 3),
-        [(0, 1120, false), (1, 1240, true), (2, 1360, true)]
-    );
+    assert_eq!(outcomes_of("at windows=1100us+100us", 3), [(0, 1120, false), (1, 1240, true), (2, 1360, true)]);
 }
 
 #[test]
@@ -47,7 +44,10 @@ fn a_packet_that_arrives_in_an_outage_waits_for_its_end() {
 #[test]
 fn ending_an_outage_by_hand_lets_packets_go() {
     let mut channel = with_burst(with_outages("at windows=0us+900us"), 1);
-    channel.reconfigure(micros(200), Change { direction: Direction::Down, setting: Setting::Outages("none".parse().unwrap()) });
+    channel.reconfigure(
+        micros(200),
+        Change { direction: Direction::Down, setting: Setting::Outages("none".parse().unwrap()) },
+    );
     assert_eq!(outcomes(&mut channel), [(0, 200 + 120 + 1000, true)]);
 }
 

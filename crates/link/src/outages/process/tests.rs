@@ -133,7 +133,7 @@ fn nothing_is_down_at_the_end_of_time_nor_beyond_it() {
     let mut periodic = process("periodic first=0s period=584000h length=583999h");
     assert_eq!(periodic.until(secs(3)), Some(secs(583_999 * 3600)));
     assert_eq!(periodic.until(END_OF_TIME), None);
-    let mut endless = OutageProcess::new(&Outages::At(vec![(secs(1), Duration::MAX)]), 7, Port::Gateway);
+    let mut endless = OutageProcess::new(&Outages::At([(secs(1), Duration::MAX)].into()), 7, Port::Gateway);
     assert_eq!(endless.until(last), Some(END_OF_TIME));
     assert_eq!(endless.until(END_OF_TIME), None);
 }
@@ -143,7 +143,7 @@ fn outages_that_no_text_can_say_stop_nothing() {
     let never = Duration::ZERO;
     let periodic = Outages::Periodic { first: Instant::START, period: never, length: never };
     let random = Outages::Random { up: never, down: never };
-    for outages in [periodic, random, Outages::At(Vec::new())] {
+    for outages in [periodic, random, Outages::At([].into())] {
         let mut process = OutageProcess::new(&outages, 7, Port::Gateway);
         for at in [Instant::START, secs(5), just_before(END_OF_TIME)] {
             assert!(process.until(at).is_none_or(|end| end > at));
@@ -161,7 +161,7 @@ fn any_outages() -> impl Strategy<Value = Outages> {
         (1_000_u64.., 1_000_u64..).prop_map(|(up, down)| (Duration::from_nanos(up), Duration::from_nanos(down)));
     prop_oneof![
         Just(Outages::None),
-        windows.prop_map(Outages::At),
+        windows.prop_map(|windows| Outages::At(windows.into())),
         periodic.prop_map(|(first, period, length)| Outages::Periodic { first, period, length }),
         random.prop_map(|(up, down)| Outages::Random { up, down }),
     ]
@@ -193,4 +193,12 @@ proptest! {
             prop_assert!(process.until(at).is_none_or(|end| end > at));
         }
     }
+}
+
+#[test]
+fn all_terminals_share_one_list() {
+    let windows: Arc<[_]> = [(secs(1), Duration::from_secs(1))].into();
+    let outages = Outages::At(Arc::clone(&windows));
+    let _processes = [0, 1].map(|terminal| OutageProcess::new(&outages, 7, Port::Terminal(terminal)));
+    assert_eq!(Arc::strong_count(&windows), 4);
 }
