@@ -1,7 +1,7 @@
 //! `farhop`: the web over links with a long round trip, predicted, simulated, emulated and accelerated.
 //!
 //! Thin by intent: parse the command line, call an engine, print. Exit codes: 0 done, 1 the run failed, 2 a bad file or flag;
-//! `emulate` returns the exit status of the command it ran.
+//! `emulate` returns the exit status of the command it ran; 1 if that has succeeded but the log or the capture is not whole.
 
 mod args;
 mod commands;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     match commands::run(args.command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error}");
+            output::tell(format_args!("error: {error}"));
             error.exit_code()
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::CliError;
 use farhop_report as report;
 use farhop_results::Results;
+use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -11,6 +12,12 @@ use std::path::Path;
 pub(crate) fn print(results: &Results, json: bool) -> Result<(), CliError> {
     let text = if json { to_json(results) } else { report::table(results) };
     Ok(writeln!(std::io::stdout().lock(), "{}", text.trim_end())?)
+}
+
+/// Tells the user something on stderr. If nobody can read it any more, nothing else may fail for that: a run ends as it would
+/// have, where `eprintln!` would panic.
+pub(crate) fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Writes `scenario.toml`, `results.json` and `report.html` into `dir`, which is made if need be.

@@ -1,5 +1,6 @@
 //! The program's contract with scripts: commands, exit codes, errors on stderr, results on stdout.
 
+use std::fs::File;
 use std::process::{Command, Output};
 
 fn farhop(args: &[&str]) -> Output {
@@ -111,6 +112,9 @@ fn emulate_returns_the_exit_status_of_its_command() {
     }
     let run = |command: &str| farhop(&["emulate", "demo", "--set", "link.down.delay=5ms", "--", "sh", "-c", command]);
     assert_eq!(run("exit 7").status.code(), Some(7));
+    let mut unheard = Command::new(env!("CARGO_BIN_EXE_farhop"));
+    unheard.args(["emulate", "demo", "--", "sh", "-c", "exit 5"]).stderr(File::create("/dev/full").unwrap());
+    assert_eq!(unheard.status().unwrap().code(), Some(5), "nobody need read the summary");
     let fetched = run("curl -sf http://server/i3.gif | wc -c");
     assert_eq!(String::from_utf8_lossy(&fetched.stdout).trim(), "1911", "{}", stderr(&fetched));
     let resolved = run("getent hosts server gateway terminal client | wc -l");

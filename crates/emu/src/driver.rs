@@ -226,10 +226,11 @@ impl Round {
     }
 
     fn finish(mut self) -> thread::Result<Vec<SegmentRecord>> {
+        let now = self.clock.now();
         self.writers.finish()?;
         let writers = &self.writers;
         let segments = self.segments.into_iter().enumerate();
-        Ok(segments.map(|(number, segment)| segment.finish(writers.handed(number))).collect())
+        Ok(segments.map(|(number, segment)| segment.finish(now, writers.handed(number))).collect())
     }
 }
 

@@ -65,7 +65,7 @@ impl fmt::Display for Summary {
         let millis = |seconds: f64| seconds * 1e3;
         write!(
             f,
-            "{} packets delivered, {} dropped by the far link; delivered late by {:.3} ms (median), {:.3} ms (p99), {:.3} ms (most)",
+            "{} packets delivered by all links, {} dropped by the far link; delivered late by {:.3} ms (median), {:.3} ms (p99), {:.3} ms (most)",
             quality.packets,
             self.dropped,
             millis(quality.lateness_p50_s),
@@ -129,12 +129,14 @@ const FROM_TERMINAL: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
 fn run_in_foreground(mut command: Command, program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, EmuError> {
     command.args(arguments);
     let before = FROM_TERMINAL.map(|signal| (signal, set(signal, &action(SigHandler::SigIgn))));
+    // A shell that runs this in the background has it ignore them, and the command with it.
+    let ignored = before.map(|(_, action)| action.is_some_and(|action| matches!(action.handler(), SigHandler::SigIgn)));
     // SAFETY: sigaction(2) is async-signal-safe and the closure allocates nothing.
     unsafe {
-        command.pre_exec(|| {
-            FROM_TERMINAL.into_iter().for_each(|signal| {
+        command.pre_exec(move || {
+            for (signal, _) in FROM_TERMINAL.into_iter().zip(ignored).filter(|(_, ignored)| !ignored) {
                 set(signal, &action(SigHandler::SigDfl));
-            });
+            }
             Ok(())
         });
     }
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(
             lines.next(),
             Some(
-                "6 packets delivered, 1 dropped by the far link; \
+                "6 packets delivered by all links, 1 dropped by the far link; \
                  delivered late by 0.050 ms (median), 0.200 ms (p99), 1.000 ms (most)"
             )
         );

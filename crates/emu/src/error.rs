@@ -2,6 +2,7 @@
 
 use crate::host::MAX_TERMINALS;
 use std::io;
+use std::path::PathBuf;
 
 /// Why emulating failed.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,12 @@ pub enum EmuError {
     Terminals {
         /// How many the scenario has.
         wanted: u16,
+    },
+    /// Packet log and capture would overwrite each other.
+    #[error("packet log and capture cannot both be {}; two files are accepted", path.display())]
+    SameFile {
+        /// The one file.
+        path: PathBuf,
     },
     /// The link cannot be changed as wanted.
     #[error(transparent)]

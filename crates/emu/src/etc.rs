@@ -64,7 +64,7 @@ fn outside(name: &str) -> String {
 
 fn write_file(instance: &Instance, name: &str, text: &str) -> Result<(), EmuError> {
     let path = instance.path(name);
-    fs::write(&path, text).map_err(EmuError::system(format!("write {}", path.display())))
+    instance.make(|| fs::write(&path, text).map_err(EmuError::system(format!("write {}", path.display()))))
 }
 
 /// Makes mounts of the calling thread its own and puts the instance's files over the system's.

@@ -19,10 +19,12 @@ use crate::{EmuError, etc, outside, process, user_namespace};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 pub(crate) const STATE: &str = "/run/farhop";
 pub(crate) const NETNS: &str = "/run/netns";
@@ -35,6 +37,8 @@ pub(crate) struct Instance {
     lock: Flock<File>,
     /// The word that its processes have in their environment; empty if its owner died before giving it one.
     word: String,
+    /// Whether it is being removed.
+    is_going: RwLock<bool>,
 }
 
 impl Instance {
@@ -70,7 +74,7 @@ impl Instance {
         let mut word = String::new();
         lock.read_to_string(&mut word).map_err(EmuError::system(action()))?;
         let word = word.lines().next().unwrap_or_default().to_owned();
-        Ok((links > 0).then(|| Self { number, places: places.clone(), lock, word }))
+        Ok((links > 0).then(|| Self { number, places: places.clone(), lock, word, is_going: RwLock::new(false) }))
     }
 
     fn choose_word(&mut self) -> io::Result<()> {
@@ -108,30 +112,56 @@ impl Instance {
     pub(crate) fn publish(&self, node: Node) -> Result<(), EmuError> {
         let path = Path::new(NETNS).join(self.namespace(node));
         let action = || format!("mount a network namespace at {}", path.display());
-        File::create(&path).map_err(EmuError::system(action()))?;
-        let own = Some("/proc/thread-self/ns/net");
-        mount(own, &path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(EmuError::system(action()))
+        self.make(|| {
+            File::create(&path).map_err(EmuError::system(action()))?;
+            let own = Some("/proc/thread-self/ns/net");
+            mount(own, &path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(EmuError::system(action()))
+        })
+    }
+
+    /// Makes something that [`Instance::remove`] removes, unless that has begun: a signal may end a start half way.
+    pub(crate) fn make<T>(&self, make: impl FnOnce() -> Result<T, EmuError>) -> Result<T, EmuError> {
+        // Whoever panicked in between has made something or not; both can be removed.
+        let is_going = self.is_going.read().unwrap_or_else(PoisonError::into_inner);
+        if *is_going {
+            return Err(EmuError::system("go on: the emulator is being removed")(Errno::ECANCELED));
+        }
+        make()
     }
 
     /// Kills what runs in the namespaces and removes everything but the lock. Best effort: what is not there need not go.
     fn remove_files(&self) {
-        let names = self.places.netns.map(Path::new);
-        let namespaces = names.map_or_else(Vec::new, |folder| entries(folder, &self.namespace_prefix()));
+        let namespaces = self.namespaces();
         process::end_all_inside(&namespaces, &self.word);
         outside::restore(self);
         for path in &namespaces {
+            outside::forget(path);
             let _ = umount2(path, MntFlags::MNT_DETACH);
             let _ = fs::remove_file(path);
         }
-        let lock = self.places.lock(self.number);
-        let own = entries(&self.places.state, &format!("{}.", self.number));
-        for path in own.into_iter().filter(|path| *path != lock) {
+        for path in self.own_files() {
             let _ = fs::remove_file(path);
         }
     }
 
+    fn namespaces(&self) -> Vec<PathBuf> {
+        self.places.netns.map_or_else(Vec::new, |folder| entries(Path::new(folder), &self.namespace_prefix()))
+    }
+
+    /// All but the lock.
+    fn own_files(&self) -> Vec<PathBuf> {
+        let mut files = entries(&self.places.state, &format!("{}.", self.number));
+        files.retain(|path| *path != self.places.lock(self.number));
+        files
+    }
+
+    fn has_files(&self) -> bool {
+        !self.namespaces().is_empty() || !self.own_files().is_empty()
+    }
+
     /// Removes everything. Does it again without harm.
     pub(crate) fn remove(&self) {
+        *self.is_going.write().unwrap_or_else(PoisonError::into_inner) = true;
         self.remove_files();
         let _ = fs::remove_file(self.places.lock(self.number));
     }
@@ -203,11 +233,13 @@ pub(crate) fn stale() -> Result<Vec<Instance>, EmuError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(EmuError::system(format!("read {}", places.state.display()))(error)),
     };
-    let numbers = entries.flatten().filter_map(|entry| instance_number(&entry.file_name().to_string_lossy()));
-    Ok(numbers.filter_map(|number| lock_stale(number, &places)).collect())
+    let namespaces = places.netns.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let names = entries.chain(namespaces).flatten().map(|entry| entry.file_name());
+    let numbers: BTreeSet<u32> = names.filter_map(|name| instance_number(&name.to_string_lossy())).collect();
+    Ok(numbers.into_iter().filter_map(|number| lock_stale(number, &places)).collect())
 }
 
-/// The instance if its owner is dead.
+/// The instance if its owner is dead; also one whose lock file has gone before the rest.
 ///
 /// A child that a killed owner was just about to start holds the lock until it has become another program.
 fn lock_stale(number: u32, places: &Places) -> Option<Instance> {
@@ -215,9 +247,20 @@ fn lock_stale(number: u32, places: &Places) -> Option<Instance> {
     const MILLIS: u8 = 2;
     for _ in 0..ATTEMPTS {
         let path = places.lock(number);
-        let file = File::options().read(true).write(true).open(&path).ok()?;
+        let (file, had_lock) = match File::options().read(true).write(true).open(&path) {
+            Ok(file) => (file, true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (File::options().create_new(true).read(true).write(true).open(&path).ok()?, false)
+            }
+            Err(_) => return None,
+        };
         if let Some(instance) = Instance::lock(number, places, file).ok()? {
-            return Some(instance);
+            if had_lock || instance.has_files() {
+                return Some(instance);
+            }
+            // It has ended since it was seen.
+            instance.remove();
+            return None;
         }
         let text = fs::read_to_string(path).ok()?;
         if text.lines().nth(1)?.parse().is_ok_and(process::is_alive) {
@@ -228,6 +271,24 @@ fn lock_stale(number: u32, places: &Places) -> Option<Instance> {
     None
 }
 
+/// The instance that a file, `<number>.<kind>` or `farhop-<number>-<host>`, belongs to.
 fn instance_number(file_name: &str) -> Option<u32> {
-    file_name.strip_suffix(".lock")?.parse().ok()
+    let (number, _) = match file_name.strip_prefix("farhop-") {
+        Some(namespace) => namespace.split_once('-')?,
+        None => file_name.split_once('.')?,
+    };
+    // Only as it is written: what somebody else calls 007.jpeg is no instance's.
+    number.parse().ok().filter(|parsed: &u32| parsed.to_string() == number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_namespaces_tell_their_instance() {
+        let names =
+            ["7.lock", "12.ca.crt", "farhop-3-client-2", "outside.4026531840", "007.jpeg", "farhop-x-client", "9"];
+        assert_eq!(names.map(instance_number), [Some(7), Some(12), Some(3), None, None, None, None]);
+    }
 }

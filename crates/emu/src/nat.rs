@@ -43,14 +43,20 @@ impl Nat {
                 remedy: "run it with sudo",
             });
         }
+        let (cable, outer) = instance.make(|| Self::change_outside(instance, hosts))?;
+        let tables = [outer, hosts[Node::Server].run(translate_at_server)?];
+        let relay = Relay::start(&hosts[Node::Server], cable.ends[1].into())?;
+        etc::set_resolvers(instance, &[relay.address().ip()])?;
+        Ok(Self { _tables: tables, relay })
+    }
+
+    fn change_outside(instance: &Instance, hosts: &Hosts) -> Result<(Cable, Table), EmuError> {
         let changes = Changes::begin(instance)?;
         let cable = Cable::plan(instance)?;
         cable.lay(hosts)?;
         let_pass(&changes, cable.ends6.is_some())?;
-        let tables = [cable.translate_outside()?, hosts[Node::Server].run(translate_at_server)?];
-        let relay = Relay::start(&hosts[Node::Server], cable.ends[1].into())?;
-        etc::set_resolvers(instance, &[relay.address().ip()])?;
-        Ok(Self { _tables: tables, relay })
+        let table = cable.translate_outside()?;
+        Ok((cable, table))
     }
 
     /// Where programs inside reach the resolvers outside.

@@ -86,6 +86,14 @@ pub(crate) fn restore(instance: &Instance) {
     }
 }
 
+/// Forgets what was changed in the network namespace at `path`, which is about to go. An emulator inside another one changes
+/// that one's; when both are killed, nobody is left inside to put it back.
+pub(crate) fn forget(path: &Path) {
+    if let Ok(namespace) = fs::metadata(path) {
+        let _ = fs::remove_file(former_values(&namespace.ino().to_string()));
+    }
+}
+
 /// Puts settings back that no instance needs any more.
 pub(crate) fn restore_unused() {
     if let (Ok(own), Ok(_lock)) = (own_network(), lock()) {

@@ -55,15 +55,19 @@ pub struct LinkStatus {
     pub refused: u64,
 }
 
-/// What one direction of an emulated link has done so far.
+/// What one direction of an emulated link has done so far: what arrived and was duplicated is delivered, dropped or inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectionStatus {
     /// What entered.
     pub arrived: Count,
+    /// Copies that the link made: of duplicated packets, and of those for all terminals.
+    pub duplicated: Count,
     /// What left on the other side.
     pub delivered: Count,
     /// Packets that went no further, by reason; reasons without packets are left out.
     pub dropped: Vec<(DropReason, u64)>,
+    /// What is on its way now, waiting or not.
+    pub inside: Count,
     /// What waits now.
     pub queued: Bytes,
     /// The most that waited, as far as was seen: once per round of the driver, of which there are thousands a second.

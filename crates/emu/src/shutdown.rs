@@ -2,7 +2,8 @@
 //!
 //! SIGINT, SIGTERM and SIGHUP end a process without running destructors. If nobody else has asked for them, they are caught
 //! once the first testbed starts: the handler writes the signal's number to a pipe (all a handler may do), a thread reads it,
-//! removes the live testbeds and lets the signal end the process after all.
+//! removes the live testbeds and lets the signal end the process after all. A testbed that is just being built makes nothing
+//! more then ([`Instance::make`]).
 
 use crate::EmuError;
 use crate::instance::Instance;
@@ -30,13 +31,13 @@ pub(crate) struct Registered {
     instance: Arc<Instance>,
 }
 
-/// Takes responsibility for an instance.
-pub(crate) fn register(instance: Instance) -> Result<Registered, EmuError> {
-    let instance = Arc::new(instance);
+/// Takes responsibility for the instance that `allocate` makes; a signal is dealt with before or after.
+pub(crate) fn register(allocate: impl FnOnce() -> Result<Instance, EmuError>) -> Result<Registered, EmuError> {
     let mut live = live();
     if PIPE.load(Ordering::Relaxed) < 0 {
         watch()?;
     }
+    let instance = Arc::new(allocate()?);
     live.push(Arc::clone(&instance));
     Ok(Registered { instance })
 }
@@ -117,7 +118,7 @@ mod tests {
         if crate::availability().is_err() {
             return;
         }
-        let registered = register(Instance::allocate(1).expect("a free number")).expect("signals can be caught");
+        let registered = register(|| Instance::allocate(1)).expect("a free number, and signals can be caught");
         let hosts = registered.instance().path("hosts");
         // The number may be another testbed's at once; what tells is when the file was made.
         let made = || std::fs::metadata(&hosts).and_then(|file| file.modified()).ok();

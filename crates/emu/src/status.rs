@@ -143,9 +143,13 @@ fn direction_json(way: &DirectionStatus) -> Value {
     json!({
         "arrived_packets": way.arrived.packets,
         "arrived_bytes": way.arrived.bytes.get(),
+        "duplicated_packets": way.duplicated.packets,
+        "duplicated_bytes": way.duplicated.bytes.get(),
         "delivered_packets": way.delivered.packets,
         "delivered_bytes": way.delivered.bytes.get(),
         "dropped_packets": dropped,
+        "inside_packets": way.inside.packets,
+        "inside_bytes": way.inside.bytes.get(),
         "queued_bytes": way.queued.get(),
         "peak_queue_bytes": way.peak_queue.get(),
     })
@@ -163,15 +167,19 @@ pub(crate) mod tests {
         let count = |packets: u64, size: u64| Count { packets, bytes: Bytes::new(packets * size) };
         let idle = DirectionStatus {
             arrived: Count::default(),
+            duplicated: Count::default(),
             delivered: Count::default(),
             dropped: Vec::new(),
+            inside: Count::default(),
             queued: Bytes::ZERO,
             peak_queue: Bytes::ZERO,
         };
         let down = DirectionStatus {
-            arrived: count(250 * seconds, 1000),
+            arrived: count(253 * seconds, 1000),
+            duplicated: Count::default(),
             delivered: count(250 * seconds, 1000),
             dropped: vec![(DropReason::QueueFull, 2 * seconds), (DropReason::Lost, seconds)],
+            inside: Count::default(),
             queued: Bytes::new(12_345),
             peak_queue: Bytes::new(100_000),
         };

@@ -64,8 +64,8 @@ impl Testbed {
 
     fn try_start(scenario: &Scenario, options: &Options, timetable: Vec<TimedChange>) -> Result<Self, EmuError> {
         instance::cleanup_stale()?;
-        let instance = Instance::allocate(scenario.link.terminals)?;
-        Self::build(scenario, options, timetable, shutdown::register(instance)?)
+        let instance = shutdown::register(|| Instance::allocate(scenario.link.terminals))?;
+        Self::build(scenario, options, timetable, instance)
     }
 
     fn build(
@@ -88,8 +88,9 @@ impl Testbed {
         let driver = Driver::start(segments.collect::<Result<_, _>>()?, clock);
         let driver = driver.map_err(EmuError::system(START_DRIVER))?;
         let (link, offload) = ((scenario.link.clone(), options.offload), options.offload);
+        let socket = instance.instance().path("sock");
         let control =
-            Control::start(&instance.instance().path("sock"), (driver.remote(), FAR), link, timetable, clock)?;
+            instance.instance().make(|| Control::start(&socket, (driver.remote(), FAR), link, timetable, clock))?;
         let _wakefulness = Wakefulness::ask();
         Ok(Self { _control: control, driver, hosts, congestion, windows, clock, nat, offload, instance, _wakefulness })
     }

@@ -2,6 +2,7 @@
 
 use crate::args::Doctor;
 use crate::error::CliError;
+use crate::output::tell;
 use farhop_emu::{Finding, cleanup_stale, doctor as examine};
 use serde_json::json;
 use std::io::Write;
@@ -12,8 +13,8 @@ use std::process::ExitCode;
 pub(crate) fn doctor(args: &Doctor) -> Result<ExitCode, CliError> {
     if args.clean {
         match cleanup_stale()? {
-            0 => eprintln!("no killed emulator has left anything"),
-            count => eprintln!("removed what killed emulators had left: {count}"),
+            0 => tell("no killed emulator has left anything"),
+            count => tell(format_args!("removed what killed emulators had left: {count}")),
         }
     }
     let findings = examine();

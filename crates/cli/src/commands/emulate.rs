@@ -5,6 +5,7 @@
 
 use crate::args::Emulate;
 use crate::error::CliError;
+use crate::output::tell;
 use farhop_emu::{EmuError, Options, Recording, Summary, Testbed, Windows, control, run_at_client};
 use farhop_measure::{MeasureError, Origin};
 use farhop_origin::{OriginOptions, Origins, Site};
@@ -24,7 +25,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<ExitCode, CliError> {
     let exit_code = run_at_client(&testbed, &args.command, &service.environment())?;
     service.end()?;
     let summary = Summary::from(&testbed.stop()?);
-    eprintln!("{summary}");
+    tell(&summary);
     // A script that asked for a log must not take one that ends early for whole.
     let is_whole = summary.files.is_none();
     Ok(if exit_code == 0 && !is_whole { ExitCode::FAILURE } else { ExitCode::from(exit_code) })
@@ -38,7 +39,7 @@ fn change_running(args: &Emulate) -> Result<ExitCode, CliError> {
     }
     let line = format!("set {}", args.live.join(", "));
     for answer in control::send(args.instance, &[line]).map_err(EmuError::from)? {
-        eprintln!("{answer}");
+        tell(answer);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -89,7 +90,7 @@ impl Service {
         }
         match Origin::start(testbed, scenario) {
             Err(error @ MeasureError::TooLarge { .. }) => {
-                eprintln!("nothing is served at http://server/: {error}");
+                tell(format_args!("nothing is served at http://server/: {error}"));
                 Ok(Self::Page(None))
             }
             origin => Ok(Self::Page(Some(origin?))),
@@ -108,7 +109,7 @@ impl Service {
             Self::Page(origin) => Ok(origin.map_or(Ok(()), Origin::end)?),
             Self::Site(origins) => {
                 for missed in origins.missed() {
-                    eprintln!("not in the recording: {missed}");
+                    tell(format_args!("not in the recording: {missed}"));
                 }
                 Ok(origins.stop()?)
             }
@@ -121,14 +122,14 @@ fn introduce(testbed: &Testbed, service: &Service) {
     if testbed.terminals() > 1 {
         let clients = (0..testbed.terminals()).filter_map(|number| testbed.client(number));
         let names: Vec<&str> = clients.map(farhop_emu::Namespace::name).collect();
-        eprintln!("clients, for `ip netns exec NAME CMD`: {}", names.join(" "));
+        tell(format_args!("clients, for `ip netns exec NAME CMD`: {}", names.join(" ")));
     }
     if let Service::Site(origins) = service {
         let names: Vec<String> = origins.names().iter().map(|name| name.name.clone()).collect();
-        eprintln!("served: {}; certificates by {}", names.join(" "), origins.certificate().display());
-        origins.notes().iter().for_each(|note| eprintln!("note: {note}"));
+        tell(format_args!("served: {}; certificates by {}", names.join(" "), origins.certificate().display()));
+        origins.notes().iter().for_each(|note| tell(format_args!("note: {note}")));
     }
-    eprintln!("TCP inside, as measured: {}", told(&testbed.windows()));
+    tell(format_args!("TCP inside, as measured: {}", told(&testbed.windows())));
 }
 
 /// The windows in force.

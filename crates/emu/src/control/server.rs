@@ -30,10 +30,10 @@ pub(crate) struct Control {
 
 /// Whoever connects while so many are connected waits.
 const MOST_CLIENTS: usize = 16;
+/// Letters of a line that are given back when it makes no sense.
+const MOST_QUOTED: usize = 80;
 /// Longest line: a recorded trace may be a value.
 const MAX_LINE_BYTES: usize = 64 << 20;
-/// What a client that does not read its answers is given.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Control {
     /// Opens the socket of a link that is `segment` of a driver. The timetable is in order of time and has been checked
@@ -79,32 +79,37 @@ struct Server {
     clock: Clock,
 }
 
-/// A connection, with what has come of its next line.
+/// A connection. As long as it does not take its answers, no more is taken from it: nobody else waits for it.
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
+    /// What has come of its next lines.
     input: Vec<u8>,
+    /// How much of that is known to hold no end of a line.
+    searched: usize,
+    /// What it has still to be told.
+    output: Vec<u8>,
 }
 
 impl Server {
     fn serve(mut self, stopped: &PipeReader) {
         loop {
-            let (is_stopped, is_called, readable) = self.wait(stopped);
+            let (is_stopped, is_called, ready) = self.wait(stopped);
             if is_stopped {
                 return;
             }
             self.keep_timetable();
-            self.answer_clients(&readable);
+            self.answer_clients(&ready);
             if is_called {
                 self.accept();
             }
         }
     }
 
-    /// Waits for the end, a new client, lines of clients or a change that is due.
+    /// Waits for the end, a new client, clients that write or take their answers, or a change that is due.
     fn wait(&self, stopped: &PipeReader) -> (bool, bool, Vec<bool>) {
         let mut events = vec![PollFd::new(stopped.as_fd(), PollFlags::POLLIN)];
-        events.extend(self.clients.iter().map(|client| PollFd::new(client.stream.as_fd(), PollFlags::POLLIN)));
+        events.extend(self.clients.iter().map(|client| PollFd::new(client.stream.as_fd(), client.awaits())));
         if self.clients.len() < MOST_CLIENTS {
             events.push(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN));
         }
@@ -135,36 +140,48 @@ impl Server {
 
     fn accept(&mut self) {
         let Ok((stream, _)) = self.listener.accept() else { return };
-        if stream.set_write_timeout(Some(PATIENCE)).and_then(|()| stream.set_nonblocking(true)).is_ok() {
-            self.clients.push(Client { stream, input: Vec::new() });
+        if stream.set_nonblocking(true).is_ok() {
+            self.clients.push(Client { stream, input: Vec::new(), searched: 0, output: Vec::new() });
         }
     }
 
-    fn answer_clients(&mut self, readable: &[bool]) {
+    fn answer_clients(&mut self, ready: &[bool]) {
         let clients = std::mem::take(&mut self.clients);
-        let mut readable = readable.iter();
+        let mut ready = ready.iter();
         for mut client in clients {
-            if readable.next() != Some(&true) || self.answer(&mut client).is_ok() {
+            if ready.next() != Some(&true) || self.attend_to(&mut client).is_ok() {
                 self.clients.push(client);
             }
         }
     }
 
-    /// Answers the whole lines that have come; an error if the client has gone.
+    /// Goes on with a client; an error if it has gone.
+    fn attend_to(&mut self, client: &mut Client) -> io::Result<()> {
+        client.send()?;
+        self.answer(client)?;
+        if client.output.is_empty() {
+            client.receive()?;
+            self.answer(client)?;
+        }
+        Ok(())
+    }
+
+    /// Answers the whole lines that have come, as long as the client takes the answers.
     fn answer(&mut self, client: &mut Client) -> io::Result<()> {
-        client.receive()?;
-        while let Some(line) = client.next_line() {
-            let mut answer = match self.obey(line.trim()) {
+        while client.output.is_empty()
+            && let Some(line) = client.next_line()
+        {
+            let answer = match self.obey(line.trim()) {
                 Ok(mut lines) => {
                     lines.push("ok".to_owned());
                     lines.join("\n")
                 }
-                Err(error) => format!("error {error}"),
+                // What it quotes must not look like another answer, nor act on a terminal.
+                Err(error) => format!("error {error}").replace(char::is_control, " "),
             };
-            answer.push('\n');
-            client.stream.set_nonblocking(false)?;
-            client.stream.write_all(answer.as_bytes())?;
-            client.stream.set_nonblocking(true)?;
+            client.output = answer.into_bytes();
+            client.output.push(b'\n');
+            client.send()?;
         }
         Ok(())
     }
@@ -177,9 +194,11 @@ impl Server {
                 let status = self.remote.status(self.segment).ok_or_else(ended)?;
                 Ok(vec![status::json(&status)])
             }
-            (other, _) => Err(ControlError::Refused(format!(
-                "unknown command \"{other}\"; accepted: set NAME=VALUE, get, status"
-            ))),
+            _ => {
+                let start: String = line.chars().take(MOST_QUOTED).collect();
+                let problem = format!("unknown command \"{start}\"; accepted: set NAME=VALUE, get, status");
+                Err(ControlError::Refused(problem))
+            }
         }
     }
 
@@ -194,6 +213,23 @@ fn ended() -> ControlError {
 }
 
 impl Client {
+    fn awaits(&self) -> PollFlags {
+        if self.output.is_empty() { PollFlags::POLLIN } else { PollFlags::POLLOUT }
+    }
+
+    /// Sends as much of the output as it takes now.
+    fn send(&mut self) -> io::Result<()> {
+        while !self.output.is_empty() {
+            match self.stream.write(&self.output) {
+                Ok(length) => drop(self.output.drain(..length)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in what has come; an error at the end.
     fn receive(&mut self) -> io::Result<()> {
         let mut part = [0; 4096];
@@ -216,8 +252,12 @@ impl Client {
     }
 
     fn next_line(&mut self) -> Option<String> {
-        let end = self.input.iter().position(|byte| *byte == b'\n')?;
-        let line: Vec<u8> = self.input.drain(..=end).collect();
+        let Some(place) = self.input[self.searched..].iter().position(|byte| *byte == b'\n') else {
+            self.searched = self.input.len();
+            return None;
+        };
+        let line: Vec<u8> = self.input.drain(..=self.searched + place).collect();
+        self.searched = 0;
         Some(String::from_utf8_lossy(&line).into_owned())
     }
 }

@@ -79,7 +79,8 @@ impl PacketSocket {
             match nix::unistd::read(&self.socket, buffer) {
                 Ok(length) if protocol_of(&buffer[..length]).is_some() => return Ok(Some(length)),
                 Ok(_) => {}
-                Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+                // That the far end is down is told once; when it is up again, packets come again.
+                Err(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -274,6 +275,17 @@ mod tests {
             host.set_read_timeout(Some(Duration::from_secs(5))).expect("above zero");
             let (length, peer) = host.recv_from(&mut answer).expect("an answer, its checksum right");
             assert_eq!((&answer[..length], peer.to_string()), (&b"question"[..], "10.9.9.2:7".to_owned()));
+        });
+    }
+
+    #[test]
+    fn a_far_end_that_was_down_carries_packets_again() {
+        inside(|device| {
+            ip("link set far-link down");
+            assert_eq!(device.read(&mut [0; 2000]).expect("no failure"), None);
+            ip("link set far-link up");
+            UdpSocket::bind("10.9.9.1:7").expect("a port").send_to(b"again", "10.9.9.2:7").expect("a route");
+            assert_eq!(&next(&device, 17)[28..], b"again");
         });
     }
 

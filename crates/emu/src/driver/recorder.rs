@@ -14,6 +14,7 @@ use farhop_results::packet_log::Writer;
 use farhop_units::Instant;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -31,7 +32,8 @@ pub(crate) struct Files {
 /// What became of a run's packet log and capture.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// Arrivals, deliveries, drops and changes that are in the files.
+    /// Arrivals, deliveries, drops and changes that were given to the files: where they could not be written, the last of them
+    /// are not there.
     pub records: u64,
     /// Those that are not, since the files had to end before.
     pub missing: u64,
@@ -43,14 +45,16 @@ impl Written {
     /// What is wrong with the files, in one line.
     pub fn problem(&self) -> Option<String> {
         let Self { records, missing, error } = self;
-        let reason = match error {
-            Some(error) => error.to_string(),
+        let (place, reason) = match error {
+            Some(error) => (format!("after at most {records} of {} records", records + missing), error.to_string()),
             None if *missing == 0 => return None,
-            None => "the disk was slower than the link".to_owned(),
+            None => (format!("after {records} records, {missing} are missing"), DISK_TOO_SLOW.to_owned()),
         };
-        Some(format!("packet log and capture end after {records} records, {missing} are missing: {reason}"))
+        Some(format!("packet log and capture end {place}: {reason}"))
     }
 }
+
+const DISK_TOO_SLOW: &str = "the disk was slower than the link";
 
 /// What happened, in order.
 #[derive(Debug)]
@@ -186,18 +190,18 @@ struct Writing {
 
 impl Writing {
     fn start(files: &Files, config: &ChannelConfig, seed: u64, start: SystemTime) -> Result<Option<Self>, EmuError> {
-        let create = |path: &Path| File::create(path).map_err(EmuError::system(format!("create {}", path.display())));
-        let log = match &files.log {
-            Some(path) => Some(Writer::new(create(path)?, &header(config, seed)).map_err(failed(path))?),
-            None => None,
+        let (log, pcap) = (create(files.log.as_deref())?, create(files.pcap.as_deref())?);
+        if let (Some((path, log)), Some((_, pcap))) = (&log, &pcap)
+            && is_same_file(log, pcap).map_err(failed(path))?
+        {
+            return Err(EmuError::SameFile { path: path.to_path_buf() });
+        }
+        let begin_log = |(path, file)| Writer::new(file, &header(config, seed)).map_err(failed(path));
+        let begin_capture = |(path, file)| {
+            let file = BufWriter::with_capacity(BLOCK_BYTES, file);
+            Capture::new(file, config.terminals, start).map_err(failed(path))
         };
-        let capture = match &files.pcap {
-            Some(path) => {
-                let file = BufWriter::with_capacity(BLOCK_BYTES, create(path)?);
-                Some(Capture::new(file, config.terminals, start).map_err(failed(path))?)
-            }
-            None => None,
-        };
+        let (log, capture) = (log.map(begin_log).transpose()?, pcap.map(begin_capture).transpose()?);
         let wanted = log.is_some() || capture.is_some();
         Ok(wanted.then(|| Self { log, capture, written: Written::default() }))
     }
@@ -273,6 +277,18 @@ impl Writing {
     }
 }
 
+fn create(path: Option<&Path>) -> Result<Option<(&Path, File)>, EmuError> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).map_err(EmuError::system(format!("create {}", path.display())))?;
+    Ok(Some((path, file)))
+}
+
+/// Whether both are one file with contents, by whatever names; a device such as `/dev/null` may be given twice.
+fn is_same_file(one: &File, other: &File) -> io::Result<bool> {
+    let (one, other) = (one.metadata()?, other.metadata()?);
+    Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> EmuError {
     EmuError::system(format!("write {}", path.display()))
 }
@@ -307,6 +323,29 @@ mod tests {
         assert_eq!((written.records, written.missing), (2002, 2998));
         let told = "packet log and capture end after 2002 records, 2998 are missing: the disk was slower than the link";
         assert_eq!(written.problem().as_deref(), Some(told));
+    }
+
+    #[test]
+    fn one_file_cannot_be_log_and_capture() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let (path, alias) = (folder.path().join("both"), folder.path().join("alias"));
+        std::os::unix::fs::symlink(&path, &alias).expect("a link");
+        let start = |log: &Path, pcap: &Path| {
+            let files = Files { log: Some(log.to_owned()), pcap: Some(pcap.to_owned()) };
+            Recorder::start(&files, &ChannelConfig::default(), 1, SystemTime::UNIX_EPOCH).map(|_| ())
+        };
+        assert!(matches!(start(&path, &alias), Err(EmuError::SameFile { .. })));
+        start(Path::new("/dev/null"), Path::new("/dev/null")).expect("nothing is kept");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_without_a_claim_of_what_is_on_it() {
+        let files = Files { log: Some("/dev/full".into()), pcap: None };
+        let started = Recorder::start(&files, &ChannelConfig::default(), 1, SystemTime::UNIX_EPOCH);
+        let mut recorder = started.expect("it can be opened").expect("a file is wanted");
+        record(&mut recorder, 3);
+        let told = recorder.finish(Instant::START).problem().expect("nothing could be written");
+        assert!(told.starts_with("packet log and capture end after at most 3 of 3 records: No space left"), "{told}");
     }
 
     #[test]

@@ -174,11 +174,13 @@ impl Segment {
     /// What the link has done so far.
     pub(super) fn status(&self, now: Instant, Handed { lateness, refused }: Handed) -> LinkStatus {
         let direction = |direction: Direction| {
-            let Counters { arrived, delivered, queued, .. } = self.channel.counters(direction);
+            let counters = self.channel.counters(direction);
+            let Counters { arrived, duplicated, delivered, queued, .. } = counters;
             let dropped = DropReason::ALL.into_iter().zip(self.books.dropped[direction as usize]);
             let dropped = dropped.filter(|(_, count)| *count > 0);
             let peak_queue = self.books.peak_queue[direction as usize];
-            DirectionStatus { arrived, delivered, dropped: dropped.collect(), queued: queued.bytes, peak_queue }
+            let (inside, queued) = (counters.held(), queued.bytes);
+            DirectionStatus { arrived, duplicated, delivered, dropped: dropped.collect(), inside, queued, peak_queue }
         };
         LinkStatus { at: now, down: direction(Direction::Down), up: direction(Direction::Up), lateness, refused }
     }
@@ -262,9 +264,10 @@ impl Segment {
         }
     }
 
-    pub(super) fn finish(mut self, handed: Handed) -> SegmentRecord {
+    /// What was seen until `now`. The log ends when the link did something for the last time.
+    pub(super) fn finish(mut self, now: Instant, handed: Handed) -> SegmentRecord {
         let end = self.channel.now();
-        let status = self.status(end, handed);
+        let status = self.status(now.max(end), handed);
         if let Some(log) = &mut self.log {
             log.end = end;
         }

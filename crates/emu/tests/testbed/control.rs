@@ -4,6 +4,9 @@ use crate::{permitted, scenario, testbed, transfer};
 use farhop_emu::control::{ControlError, send};
 use farhop_emu::{EmuError, Host, Options, Testbed, replay};
 use farhop_link::replay::Input;
+use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// The number of the instance that a testbed is.
@@ -43,6 +46,8 @@ fn what_cannot_be_is_refused_and_the_old_goes_on() {
         ("set link.terminals=2", "link.terminals cannot change while the link runs; accepted: "),
         ("set link.access=dedicated", "link.access cannot change while the link runs; accepted: "),
         ("faster", "unknown command \"faster\"; accepted: set NAME=VALUE, get, status"),
+        ("status of all", "unknown command \"status of all\"; accepted: "),
+        (&"x".repeat(100_000), &format!("unknown command \"{}\"; accepted: ", "x".repeat(80))),
     ] {
         let refused = tell(&testbed, line).expect_err(line).to_string();
         assert!(refused.starts_with(reason), "{refused}");
@@ -68,8 +73,30 @@ fn status_counts_what_passed() {
     assert!(status.down.delivered.bytes.get() > 30_000 && status.down.delivered.packets >= 21, "{status:?}");
     assert_eq!(status.down.drops(), 0);
     assert!(status.lateness.percentile(100) > Duration::ZERO);
+    for way in [&status.down, &status.up] {
+        let (come, gone) = (way.arrived + way.duplicated, way.delivered + way.inside);
+        assert_eq!(come.packets, gone.packets + way.drops(), "{way:?}");
+    }
     let told = tell(&testbed, "status").expect("it runs");
     assert!(told.len() == 1 && told[0].contains("\"delivered_packets\":"), "{told:?}");
+}
+
+#[test]
+fn a_client_that_does_not_read_keeps_nobody_waiting_and_loses_no_answer() {
+    let Some(testbed) = testbed(&[]) else { return };
+    let mut slow = UnixStream::connect(format!("/run/farhop/{}.sock", number(&testbed))).expect("a connection");
+    slow.set_nonblocking(true).expect("a socket");
+    // Until neither questions nor answers find room.
+    let mut sent = 0;
+    while let Ok(length) = slow.write(b"get\n") {
+        assert_eq!(length, 4, "a line is shorter than what the kernel divides");
+        sent += 1;
+    }
+    tell(&testbed, "status").expect("others are answered");
+    slow.set_nonblocking(false).expect("a socket");
+    slow.shutdown(Shutdown::Write).expect("connected");
+    let answers = BufReader::new(slow).lines().map(|line| line.expect("the connection lasts"));
+    assert_eq!(answers.filter(|line| line == "ok").count(), sent);
 }
 
 #[test]

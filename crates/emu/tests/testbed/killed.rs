@@ -3,6 +3,8 @@
 use crate::outside::{HOST, INTERNET, devices, forwarding, who_am_i, with_internet};
 use crate::{at, permitted, scenario};
 use farhop_emu::{Host, Options, Testbed, cleanup_stale};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::net::IpAddr;
 use std::process::{Child, Command, Stdio};
 
@@ -20,9 +22,26 @@ fn victim() {
     sleeping.args(["-c", "sleep 1000 & wait"]).status().expect("sh runs");
 }
 
+/// Not a test: the process that is killed with an emulator in its emulator.
+#[test]
+#[ignore = "started by the test below"]
+fn nested_victim() {
+    let outer = with_a_way_out();
+    let nested = || {
+        let _inner = with_a_way_out();
+        // Nobody wakes it but who kills it.
+        std::thread::park();
+    };
+    outer.host(Host::Client).spawn("inner", nested).join().expect("no panic inside");
+}
+
 fn start_victim(of: &str) -> Child {
+    start("killed::victim", of)
+}
+
+fn start(victim: &str, of: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "killed::victim", "--ignored", "--nocapture"]).stdout(Stdio::null());
+    command.args(["--exact", victim, "--ignored", "--nocapture"]).stdout(Stdio::null());
     command.env(MARK, of).spawn().expect("this program again")
 }
 
@@ -70,6 +89,43 @@ fn an_emulator_killed_at_any_moment_is_cleaned_up_after() {
 }
 
 #[test]
+fn an_emulator_told_to_end_while_it_starts_leaves_nothing() {
+    if permitted() {
+        with_internet(|| {
+            let before = (forwarding(), devices());
+            let of = format!("{} while it starts", std::process::id());
+            for moment in 1..=18 {
+                let mut victim = start_victim(&of);
+                while traces().len() < moment && victim.try_wait().expect("a child").is_none() {
+                    std::thread::yield_now();
+                }
+                let number = i32::try_from(victim.id()).expect("a process number");
+                kill(Pid::from_raw(number), Signal::SIGTERM).expect("it is ours");
+                victim.wait().expect("a child");
+                assert_eq!(traces(), [""; 0], "{moment}");
+                assert_eq!((forwarding(), devices()), before, "{moment}");
+                // An `ip` that it had just started sees the end of its input.
+                while left_running(&of) > 0 {
+                    std::thread::yield_now();
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn what_has_lost_its_lock_file_is_found() {
+    if permitted() {
+        with_internet(|| {
+            std::fs::write("/run/farhop/5.ca.crt", "").expect("a file");
+            std::fs::write("/run/netns/farhop-6-client", "").expect("a file");
+            assert_eq!(cleanup_stale().expect("the state can be read"), 2);
+            assert_eq!(traces(), [""; 0]);
+        });
+    }
+}
+
+#[test]
 fn the_next_start_cleans_up_without_being_asked() {
     if permitted() {
         with_internet(|| {
@@ -87,6 +143,25 @@ fn the_next_start_cleans_up_without_being_asked() {
             drop(next);
             assert_eq!((forwarding(), devices()), before);
             assert_eq!(traces(), [""; 0]);
+        });
+    }
+}
+
+#[test]
+fn of_an_emulator_killed_inside_another_nothing_stays() {
+    if permitted() {
+        with_internet(|| {
+            let before = (forwarding(), devices());
+            let mut victim = start("killed::nested_victim", "one in another");
+            while !std::path::Path::new("/run/farhop/2.sock").exists() {
+                assert!(victim.try_wait().expect("a child").is_none(), "it lives");
+                std::thread::yield_now();
+            }
+            victim.kill().expect("it is ours");
+            victim.wait().expect("a child");
+            assert_eq!(cleanup_stale().expect("the state can be read"), 2);
+            assert_eq!(traces(), [""; 0]);
+            assert_eq!((forwarding(), devices()), before);
         });
     }
 }
