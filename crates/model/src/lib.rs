@@ -17,6 +17,7 @@
 //! | [`padhye_1998`] | ACM SIGCOMM 1998 | rate of a long transfer under loss |
 //! | [`mathis_1997`] | ACM CCR 27(3) | the same by the square-root law |
 //! | [`lantern`] | Lighthouse's public description | load time of a page graph |
+//! | [`recursion`] | farhop's own | time to load a page through any architecture, and what it waited for |
 //! | [`limit`](fn@limit) | speed of light, rate of the link | the time that no architecture can undercut |
 //!
 //! Sizes and rates are converted where they meet (bytes × 8 over bit/s; the papers never write the 8). Times saturate at
@@ -36,6 +37,7 @@ pub mod padhye_1998;
 mod path;
 mod predict;
 pub mod prefetch_2013;
+pub mod recursion;
 mod well_known;
 pub mod zhou_2004;
 

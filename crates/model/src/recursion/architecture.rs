@@ -1,0 +1,186 @@
+//! The architectures, each as a composition of the same recursion with its assumptions.
+//!
+//! Client – lan – terminal – far link – gateway – wan – server. What two proxies change is expressed by where the connections end,
+//! what is known from the start, and what the gateway does without being asked:
+//!
+//! | architecture | connections over the link | the rate is | the way behind the gateway | requests |
+//! |---|---|---|---|---|
+//! | `direct` | the client's own, to the server | TCP's | part of the path | the client's |
+//! | `split` | one per client connection, opened with it | TCP's over the link alone | a delay | the client's |
+//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | share the k connections, replies interleaved, 20 B per segment (nz-us-2000) |
+//! | `rwbp` | one per client connection, up from the start | set | a delay | the client's |
+//! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is a delay |
+//! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | a delay of the document alone | the client's |
+//! | `prefetch-2013` | one | set, no more than 1414 B per ms | a delay | for the document alone; the rest is sent unasked |
+//! | `tunnel` | one, up from the start | set | a delay | share the connection |
+//! | `accelerated` | one, up from the start | set | a delay | for the document alone; the rest is sent unasked |
+//!
+//! Assumed throughout: proxies take no time; the lan's hops are passed in each round trip of the link, so that a handshake that the
+//! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response costs the wan's
+//! round-trip time, and a new connection to the server one more, while its slow start there is hidden behind the slower link
+//! (a wan longer than the link contradicts this); a set rate is the slowest of the link's way down unless a lower one is given. Requests
+//! beyond the first are held at the terminal where responses come unasked, and cost nothing.
+
+use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError};
+use super::workload::Workload;
+use super::{PageLoad, Recursion};
+use farhop_results::Architecture;
+use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, Scenario};
+use farhop_units::{Bytes, Rate};
+use std::time::Duration;
+
+/// nz-us-2000: bytes that multiplexing adds to each reply segment.
+const MULTIPLEXING_OVERHEAD: Bytes = Bytes::new(20);
+/// prefetch-2013 §4: a packet of 1414 B every millisecond.
+const PREFETCH_2013_RATE: Rate = Rate::kbps(11_312);
+
+/// Where a prefetching proxy stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrefetchSide {
+    /// At the terminal: it sees a document when it has crossed the link.
+    #[default]
+    Near,
+    /// At the gateway: what it has fetched must still be asked for across the link.
+    Far,
+}
+
+/// What the architectures need to know that a scenario does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// Connections between the proxies of `multiplexed`.
+    pub connections: usize,
+    /// The rate that is set, if it is below the link's.
+    pub rate: Option<Rate>,
+    /// Where `prefetch-conventional` prefetches.
+    pub side: PrefetchSide,
+}
+
+impl Default for ProxySettings {
+    /// Four connections, the link's own rate, and the side that prefetch-2013 compares with.
+    fn default() -> Self {
+        Self { connections: 4, rate: None, side: PrefetchSide::Near }
+    }
+}
+
+/// A hop that constrains nothing.
+fn nothing() -> HopParameters {
+    HopParameters::default()
+}
+
+/// Round-trip time of a small packet each way.
+fn round_trip(channel: &ChannelConfig) -> Duration {
+    let way = |config: &farhop_scenario::DirectionConfig| {
+        config.least_delay().saturating_add(crate::path::transmission_time(HEADER_BYTES.as_f64(), config.peak_rate()))
+    };
+    way(&channel.down).saturating_add(way(&channel.up))
+}
+
+impl Parameters {
+    /// The parameters that describe `architecture`, as the module's table has them.
+    pub fn of_architecture(scenario: &Scenario, architecture: Architecture, settings: &ProxySettings) -> Self {
+        match architecture {
+            Architecture::Direct => Self::of(scenario),
+            Architecture::Split => Self::split(scenario),
+            Architecture::Multiplexed => Self::multiplexed(scenario, settings),
+            Architecture::Rwbp => {
+                Self { is_established: true, ..Self::split(scenario) }.at_rate(scenario, settings.rate)
+            }
+            Architecture::PrefetchConventional => match settings.side {
+                PrefetchSide::Near => Self::prefetching_near(scenario),
+                PrefetchSide::Far => Self::prefetching_far(scenario),
+            },
+            Architecture::Prefetch2013 => {
+                let rate = settings.rate.unwrap_or(PREFETCH_2013_RATE).min(PREFETCH_2013_RATE);
+                Self { is_established: false, ..Self::pushing(scenario, Some(rate)) }
+            }
+            Architecture::Tunnel => Self::tunnel(scenario, settings),
+            Architecture::Accelerated => Self::pushing(scenario, settings.rate),
+        }
+    }
+
+    /// Connections end at the gateway, which has the server behind it.
+    fn split(scenario: &Scenario) -> Self {
+        let mut parameters = Self::of(scenario);
+        (parameters.down[0], parameters.up[2]) = (nothing(), nothing());
+        let wan = round_trip(&scenario.wan);
+        parameters.delays = Delays { response: wan, connection: wan, document: Duration::ZERO };
+        parameters
+    }
+
+    fn multiplexed(scenario: &Scenario, settings: &ProxySettings) -> Self {
+        let mut parameters = Self::split(scenario).shared(scenario);
+        parameters.connections = settings.connections;
+        let overhead = MULTIPLEXING_OVERHEAD.get();
+        let mss = &mut parameters.tcp.mss;
+        *mss = Bytes::new(mss.get().saturating_sub(overhead).max(mss.get().min(1)));
+        let hop = &mut parameters.down[1];
+        hop.overhead = Bytes::new(hop.overhead.get().saturating_add(overhead));
+        parameters
+    }
+
+    fn tunnel(scenario: &Scenario, settings: &ProxySettings) -> Self {
+        Self { connections: 1, ..Self::split(scenario).shared(scenario) }.at_rate(scenario, settings.rate)
+    }
+
+    fn pushing(scenario: &Scenario, rate: Option<Rate>) -> Self {
+        let settings = ProxySettings { rate, ..ProxySettings::default() };
+        Self { pushes: true, ..Self::tunnel(scenario, &settings) }
+    }
+
+    /// Connections are up and carry all requests; the client still has no more at once than its own connections to the terminal.
+    fn shared(self, scenario: &Scenario) -> Self {
+        let outstanding = match scenario.http.version {
+            HttpVersion::Http10 | HttpVersion::Http11 => scenario.http.connections.max(1),
+            HttpVersion::Http11Pipelined => usize::MAX,
+        };
+        // The gateway keeps its connections to the server open as well.
+        let delays = Delays { connection: Duration::ZERO, ..self.delays };
+        Self { http: Http::Http2, is_established: true, outstanding, delays, ..self }
+    }
+
+    /// The sender of the page keeps to a set rate.
+    fn at_rate(self, scenario: &Scenario, rate: Option<Rate>) -> Self {
+        let mut parameters = Self { control: Control::FixedRate, ..self };
+        let own = scenario.link.down.peak_rate();
+        parameters.down[1].rate = match (own, rate) {
+            (Some(own), Some(set)) => Some(own.min(set)),
+            (own, set) => own.or(set),
+        };
+        parameters
+    }
+
+    /// The prefetcher at the terminal loads the page; the lan only carries it on.
+    fn prefetching_near(scenario: &Scenario) -> Self {
+        let mut parameters = Self::of(scenario);
+        (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
+        let lan = round_trip(&scenario.lan);
+        // The client's handshake with the proxy, and its request and the response's way.
+        parameters.delays.document = lan.saturating_mul(2);
+        parameters
+    }
+
+    /// The prefetcher at the gateway has everything that the document names by the time it is asked for.
+    fn prefetching_far(scenario: &Scenario) -> Self {
+        let mut parameters = Self::split(scenario);
+        let wan = round_trip(&scenario.wan);
+        parameters.delays =
+            Delays { document: wan.saturating_mul(2), response: Duration::ZERO, connection: Duration::ZERO };
+        parameters
+    }
+}
+
+impl Recursion {
+    /// Loads the scenario's page through `architecture`; `workload` is that page.
+    ///
+    /// # Errors
+    /// As [`Recursion::load`].
+    pub fn load_through(
+        &mut self,
+        scenario: &Scenario,
+        workload: &Workload,
+        architecture: Architecture,
+        settings: &ProxySettings,
+    ) -> Result<PageLoad, RecursionError> {
+        self.load(&Parameters::of_architecture(scenario, architecture, settings), workload)
+    }
+}

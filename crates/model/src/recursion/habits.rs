@@ -1,0 +1,117 @@
+//! What the profiles do differently, as far as it matters without loss: a table of timers and rules, each from its own source.
+
+use super::ticks::Ticks;
+use farhop_scenario::{FirstAck, Profile, TcpConfig};
+
+/// When data in order is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Acking {
+    /// Linux: segment by segment while quick ACKs are left, beyond one full segment, or when the sender pushed; else after 40 ms
+    /// or more.
+    Adaptive {
+        /// Segments acknowledged one by one at the start (TCP_MAX_QUICKACKS).
+        quick: u32,
+    },
+    /// Every second segment, else after this long (RFC 5681 §4.2).
+    Timer(Ticks),
+    /// Every second segment, else at the next tick of a clock of this period (4.4BSD's `tcp_fasttimo`).
+    Clock(Ticks),
+}
+
+/// One profile's habits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Habits {
+    pub(crate) acking: Acking,
+    pub(crate) first_at_once: bool,
+    /// Slow start counts bytes (RFC 3465 without its limit), not ACKs.
+    pub(crate) byte_counting: bool,
+    /// RFC 2861: a window that is not used does not grow, and decays.
+    pub(crate) validates: bool,
+    /// After idling the window is halved per timeout, not reset at once.
+    pub(crate) gentle_restart: bool,
+    /// Tail-loss probes (RFC 8985 §7).
+    pub(crate) probes: bool,
+    /// The offer starts at 64 kB and follows the data.
+    pub(crate) autotunes: bool,
+    /// Payload that the sender holds at most, sent or not.
+    pub(crate) send_buffer: u64,
+    /// Retransmission timeout: least as a whole, least of its variance term, and before the first sample (RFC 6298 §2).
+    pub(crate) rto_min: Ticks,
+    pub(crate) rto_min_variance: Ticks,
+    pub(crate) rto_initial: Ticks,
+}
+
+/// Linux's `tcp_wmem` of 4 MiB, a ninth of which is memory around the payload.
+const LINUX_SEND_BUFFER: u64 = 4_194_304 / 9 * 8;
+/// A buffer without bound, with room to multiply.
+const NO_LIMIT: u64 = u64::MAX / 4;
+
+const MS: fn(u64) -> Ticks = Ticks::from_millis;
+
+impl Habits {
+    pub(crate) fn of(config: &TcpConfig) -> Self {
+        let first_at_once = config.first_ack == FirstAck::Immediate;
+        let plain = Self {
+            acking: Acking::Timer(MS(200)),
+            first_at_once,
+            byte_counting: false,
+            validates: false,
+            gentle_restart: false,
+            probes: false,
+            autotunes: false,
+            send_buffer: NO_LIMIT,
+            rto_min: MS(1000),
+            rto_min_variance: Ticks::ZERO,
+            rto_initial: MS(1000),
+        };
+        match config.profile {
+            Profile::Rfc => plain,
+            Profile::Bsd1997 => {
+                Self { acking: Acking::Clock(MS(200)), rto_min_variance: MS(500), rto_initial: MS(3000), ..plain }
+            }
+            Profile::Linux => Self {
+                acking: Acking::Adaptive { quick: if first_at_once { 16 } else { 0 } },
+                byte_counting: true,
+                validates: true,
+                gentle_restart: true,
+                probes: true,
+                autotunes: true,
+                send_buffer: LINUX_SEND_BUFFER,
+                rto_min: MS(200),
+                rto_min_variance: MS(200),
+                ..plain
+            },
+        }
+    }
+}
+
+/// Smoothed round-trip time and the timeout that follows from it (RFC 6298 §2).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RoundTripTime {
+    smoothed: Option<(Ticks, Ticks)>,
+    pub(crate) least: Option<Ticks>,
+}
+
+impl RoundTripTime {
+    pub(crate) fn sample(&mut self, rtt: Ticks) {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.smoothed = Some(match self.smoothed {
+            None => (rtt, rtt.per(2)),
+            Some((smoothed, variance)) => {
+                let error = smoothed.since(rtt).max(rtt.since(smoothed));
+                ((smoothed.times(7) + rtt).per(8), (variance.times(3) + error).per(4))
+            }
+        });
+    }
+
+    pub(crate) fn smoothed(&self) -> Option<Ticks> {
+        self.smoothed.map(|(smoothed, _)| smoothed)
+    }
+
+    pub(crate) fn timeout(&self, habits: &Habits) -> Ticks {
+        let base = self.smoothed.map_or(habits.rto_initial, |(smoothed, variance)| {
+            smoothed + variance.times(4).max(habits.rto_min_variance)
+        });
+        base.max(habits.rto_min)
+    }
+}

@@ -1,0 +1,275 @@
+//! What a load depends on, and what of it cannot be.
+
+use super::route::{Hop, MOST_HOPS, Route};
+use super::ticks::Ticks;
+use farhop_scenario::{DirectionConfig, HttpVersion, Scenario, TcpConfig};
+use farhop_units::{Bytes, Rate};
+use std::num::NonZeroU32;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum RecursionError {
+    /// A segment without payload never finishes a transfer.
+    #[error("mss is 0 B; accepted: at least 1 B")]
+    ZeroMss,
+    /// No byte may ever be sent.
+    #[error("max_window is 0 B; accepted: at least 1 B, or \"unlimited\"")]
+    ZeroWindow,
+    /// TCP could send nothing.
+    #[error("initial_window is 0; accepted: at least 1 segment")]
+    ZeroInitialWindow,
+    /// Nothing to load.
+    #[error("the page has no objects; accepted: at least 1")]
+    NoObjects,
+    /// An object that names itself, or one whose referrer is not there.
+    #[error("object {object} is named by object {by}; accepted: an object before it")]
+    Reference {
+        /// The object.
+        object: usize,
+        /// What is said to name it.
+        by: usize,
+    },
+    /// Time or packets without end.
+    #[error("a load of more than 584 years, or of more packets than are counted through; accepted: less")]
+    TooLong,
+    /// A request without bytes never arrives.
+    #[error("request_bytes is 0 B; accepted: at least 1 B")]
+    ZeroRequest,
+    /// Beyond what can be computed with.
+    #[error("{name} is {value}; accepted: at most {most}")]
+    OutOfRange {
+        /// Which parameter.
+        name: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// The largest that is accepted.
+        most: Bytes,
+    },
+}
+
+/// One serializer with a delay behind it. The default constrains nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopParameters {
+    /// Rate in bits on the wire; `None` is unlimited.
+    pub rate: Option<Rate>,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// Bytes added to every packet.
+    pub overhead: Bytes,
+    /// Bits sent per bit carried, as a fraction of at least one: α of obata-2001.
+    pub redundancy: (NonZeroU32, NonZeroU32),
+}
+
+impl Default for HopParameters {
+    fn default() -> Self {
+        let redundancy = (NonZeroU32::MIN, NonZeroU32::MIN);
+        Self { rate: None, delay: Duration::ZERO, overhead: Bytes::ZERO, redundancy }
+    }
+}
+
+impl HopParameters {
+    /// Rate, delay and framing of `config`; queues never drop, and nothing else a link may do is known here.
+    pub fn of(config: &DirectionConfig) -> Self {
+        Self {
+            rate: config.peak_rate(),
+            delay: config.least_delay(),
+            overhead: config.framing.overhead,
+            redundancy: config.framing.redundancy,
+        }
+    }
+
+    fn hop(&self) -> Hop {
+        let (sent, carried) = self.redundancy;
+        let pace = super::ticks::Pace::of(self.rate, (sent.get(), carried.get()));
+        Hop::new(pace, self.overhead.get(), Ticks::of(self.delay))
+    }
+}
+
+/// How requests go on connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Http {
+    /// RFC 1945: a connection per object.
+    Http10,
+    /// RFC 9112: persistent connections, one request at a time on each.
+    Http11,
+    /// RFC 9112 §9.3.2: all requests at once, answered in turn.
+    Http11Pipelined,
+    /// RFC 9113: all requests at once on one connection, answered interleaved.
+    Http2,
+    /// RFC 9114: as HTTP/2; the handshakes of transport and TLS are one. Loss of one stream's packets does not hold the others.
+    Http3,
+}
+
+impl Http {
+    pub(crate) fn asks_without_waiting(self) -> bool {
+        matches!(self, Self::Http11Pipelined | Self::Http2 | Self::Http3)
+    }
+
+    /// Whether responses take turns.
+    pub(crate) fn is_multiplexed(self) -> bool {
+        matches!(self, Self::Http2 | Self::Http3)
+    }
+}
+
+impl From<HttpVersion> for Http {
+    fn from(version: HttpVersion) -> Self {
+        match version {
+            HttpVersion::Http10 => Self::Http10,
+            HttpVersion::Http11 => Self::Http11,
+            HttpVersion::Http11Pipelined => Self::Http11Pipelined,
+        }
+    }
+}
+
+/// Handshake of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tls {
+    /// Plain HTTP.
+    #[default]
+    None,
+    /// RFC 5246: two round trips.
+    Tls12,
+    /// RFC 8446: one round trip.
+    Tls13,
+}
+
+impl Tls {
+    /// Bytes up and down in each round trip: hellos with a chain of two certificates, about what public servers send.
+    pub(crate) fn rounds(self) -> &'static [(u64, u64)] {
+        match self {
+            Self::None => &[],
+            Self::Tls12 => &[(250, 3000), (126, 51)],
+            Self::Tls13 => &[(517, 3200)],
+        }
+    }
+}
+
+/// How the sender of the page decides how much to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Control {
+    /// As the TCP of the parameters does.
+    #[default]
+    Tcp,
+    /// A rate that is set or known from the start: nothing waits for acknowledgements.
+    FixedRate,
+}
+
+/// From a request's arrival to the first byte of its response: the server's think time, and the way behind the modelled path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delays {
+    /// Of every response.
+    pub response: Duration,
+    /// Of the first one on each connection, in addition.
+    pub connection: Duration,
+    /// Of the document, in addition.
+    pub document: Duration,
+}
+
+/// What a load depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters {
+    /// Hops from the server to the client, in this order.
+    pub down: [HopParameters; MOST_HOPS],
+    /// Hops from the client to the server, in this order.
+    pub up: [HopParameters; MOST_HOPS],
+    /// TCP at both ends.
+    pub tcp: TcpConfig,
+    /// What limits the sender of the page.
+    pub control: Control,
+    /// Connections are up from the start and have measured the round-trip time.
+    pub is_established: bool,
+    /// Handshake of TLS on each new connection.
+    pub tls: Tls,
+    /// How HTTP is used.
+    pub http: Http,
+    /// Connections at once, at most; zero counts as one. Pipelining uses one; HTTP/2 and 3 more than one only if they are established,
+    /// and then all of them.
+    pub connections: usize,
+    /// A request without TCP/IP headers.
+    pub request_bytes: Bytes,
+    /// Status line and headers of a response.
+    pub response_header_bytes: Bytes,
+    /// Requests without an answer at once, over all connections, at most; zero counts as one. HTTP/1.0 and 1.1 never have more than
+    /// connections.
+    pub outstanding: usize,
+    /// What responses wait for at the far end of the modelled path.
+    pub delays: Delays,
+    /// The sender knows what a body names as soon as it has it, and sends it without being asked.
+    pub pushes: bool,
+    /// The document is sent at once, without a request: a transfer over an open connection.
+    pub is_unasked: bool,
+}
+
+impl Parameters {
+    /// The path of `scenario` from end to end, and its TCP and HTTP; what the scenario cannot say yet is absent.
+    pub fn of(scenario: &Scenario) -> Self {
+        let channels = [&scenario.wan, &scenario.link, &scenario.lan];
+        let down = channels.map(|channel| HopParameters::of(&channel.down));
+        let mut up = channels.map(|channel| HopParameters::of(&channel.up));
+        up.reverse();
+        Self {
+            down,
+            up,
+            tcp: scenario.tcp.clone(),
+            control: Control::Tcp,
+            is_established: false,
+            tls: Tls::None,
+            http: scenario.http.version.into(),
+            connections: scenario.http.connections,
+            request_bytes: scenario.http.request_bytes,
+            response_header_bytes: scenario.http.response_header_bytes,
+            outstanding: usize::MAX,
+            delays: Delays::default(),
+            pushes: false,
+            is_unasked: false,
+        }
+    }
+
+    /// Propagation delay both ways.
+    pub(crate) fn propagation(&self) -> Duration {
+        self.down.iter().chain(&self.up).fold(Duration::ZERO, |sum, hop| sum.saturating_add(hop.delay))
+    }
+
+    /// Round trips of TLS on a new connection: none where connections are up, nor where the transport's handshake has them.
+    pub(crate) fn tls_rounds(&self) -> &'static [(u64, u64)] {
+        if self.is_established || self.http == Http::Http3 { &[] } else { self.tls.rounds() }
+    }
+
+    /// Whether responses take turns on a connection; at a set rate they come in the order in which they are needed.
+    pub(crate) fn interleaves(&self) -> bool {
+        self.http.is_multiplexed() && self.control == Control::Tcp
+    }
+
+    pub(crate) fn check(&self) -> Result<(), RecursionError> {
+        let at_most = |name, value: Bytes, most: u64| {
+            let most = Bytes::new(most);
+            if value > most { Err(RecursionError::OutOfRange { name, value, most }) } else { Ok(()) }
+        };
+        if self.tcp.mss == Bytes::ZERO {
+            return Err(RecursionError::ZeroMss);
+        }
+        if self.tcp.max_window == Some(Bytes::ZERO) {
+            return Err(RecursionError::ZeroWindow);
+        }
+        if self.tcp.initial_window == 0 {
+            return Err(RecursionError::ZeroInitialWindow);
+        }
+        if self.request_bytes == Bytes::ZERO {
+            return Err(RecursionError::ZeroRequest);
+        }
+        at_most("mss", self.tcp.mss, MOST_MSS)?;
+        at_most("request_bytes", self.request_bytes, MOST_HEADER)?;
+        at_most("response_header_bytes", self.response_header_bytes, MOST_HEADER)
+    }
+
+    pub(crate) fn routes(&self) -> (Route, Route) {
+        (Route::new(self.down.map(|hop| hop.hop())), Route::new(self.up.map(|hop| hop.hop())))
+    }
+}
+
+/// An IP packet's length has 16 bits.
+const MOST_MSS: u64 = 65_535;
+/// Far beyond what servers take.
+const MOST_HEADER: u64 = 16 << 20;

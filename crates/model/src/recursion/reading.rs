@@ -1,0 +1,85 @@
+//! Reading: what the client makes of bytes that arrive, and how the browser goes on.
+
+use super::browser::{Start, Trigger};
+use super::connection::Chunk;
+use super::load::Load;
+use super::ticks::Ticks;
+
+impl Load<'_> {
+    /// `payload` bytes arrived on a connection, in a packet that spent `link` at the serializers; they may end one response and
+    /// begin the next.
+    pub(crate) fn read(&mut self, place: usize, payload: u64, link: Ticks) {
+        let mut left = payload;
+        while left > 0 {
+            let Some(chunk) = self.buffers.connections[place].stream.front_mut() else { return };
+            let bytes = chunk.bytes.min(left);
+            (chunk.bytes, left) = (chunk.bytes - bytes, left - bytes);
+            let Chunk { object, bytes: rest } = *chunk;
+            if rest == 0 {
+                self.buffers.connections[place].stream.pop_front();
+            }
+            match object {
+                Some(object) => self.read_response(place, object, bytes, link),
+                None => self.read_tls(place, bytes),
+            }
+        }
+    }
+
+    /// Part of a handshake message; the whole of it ends a round.
+    fn read_tls(&mut self, place: usize, bytes: u64) {
+        let connection = &mut self.buffers.connections[place];
+        let rounds = self.parameters.tls_rounds();
+        let done = rounds.len() - (connection.tls_left as usize).min(rounds.len());
+        connection.tls_bytes += bytes;
+        if rounds.get(done).is_some_and(|(_, response)| connection.tls_bytes >= *response) {
+            connection.tls_bytes = 0;
+            connection.tls_left -= 1;
+            self.connected(place);
+        }
+    }
+
+    fn read_response(&mut self, place: usize, object: usize, bytes: u64, link: Ticks) {
+        let (clock, ledger) = (self.clock(), self.buffers.connections[place].ledger);
+        let size = self.workload.size(object);
+        let progress = &mut self.buffers.browser.objects[object];
+        progress.start.get_or_insert(Start { at: clock, ledger, link });
+        let header = progress.header.min(bytes);
+        progress.header -= header;
+        if progress.header > 0 {
+            return;
+        }
+        let body = bytes - header;
+        progress.body += body;
+        let complete = progress.body >= size && progress.end.is_none();
+        if body > 0 || complete {
+            progress.first_byte.get_or_insert(clock);
+        }
+        if complete {
+            progress.end = Some((clock, ledger));
+        }
+        self.discover(place, object);
+        if complete {
+            self.response_ended(place, object);
+        }
+    }
+
+    /// Learns of what the part of the body that has arrived names.
+    fn discover(&mut self, place: usize, by: usize) {
+        let (clock, ledger) = (self.clock(), self.buffers.connections[place].ledger);
+        while let Some(object) = self.buffers.browser.next_named(by, self.workload) {
+            self.trigger = Trigger::Named { by, ledger };
+            self.buffers.browser.discover(object);
+            self.may_act = true;
+            self.buffers.browser.objects[object].named = Some((clock, by, ledger));
+        }
+    }
+
+    fn response_ended(&mut self, place: usize, object: usize) {
+        let close = self.buffers.browser.response_ended(place, self.parameters.http);
+        self.trigger = Trigger::Ended { object };
+        self.may_act = true;
+        if close {
+            self.close_client(place);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! One direction of the path: serializers in a row, each with a queue that never drops and a delay behind it.
+//!
+//! All packets of a direction pass the same serializers in the order in which they were sent, so that the arrival of each is known
+//! as soon as it is sent: d = max(free, t) + (bytes + overhead)·redundancy·8/Q, t' = d + τ, for each hop in turn.
+
+use super::ticks::{Fine, Pace, Ticks};
+use core::ops::Add;
+
+/// Most hops of a direction: wan, link and lan.
+pub(crate) const MOST_HOPS: usize = 3;
+
+/// A serializer with a delay behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Hop {
+    pace: Pace,
+    overhead: u64,
+    delay: Ticks,
+    /// When the serializer has sent all that it was given.
+    free: Fine,
+    /// The last size and its service time: nearly all packets of a direction are equal.
+    last: (u64, Fine),
+}
+
+impl Hop {
+    pub(crate) fn new(pace: Pace, overhead: u64, delay: Ticks) -> Self {
+        Self { pace, overhead, delay, free: Fine::default(), last: (0, pace.fine(overhead)) }
+    }
+
+    fn service(&mut self, bytes: u64) -> Fine {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.pace.fine(bytes.saturating_add(self.overhead)));
+        }
+        self.last.1
+    }
+}
+
+/// What passing a direction cost a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Passage {
+    pub(crate) arrival: Ticks,
+    /// Time spent waiting for serializers that were busy with earlier packets.
+    pub(crate) waited: Ticks,
+    /// Time on serializers.
+    pub(crate) served: Fine,
+    /// The slowest serializer stood still before this packet.
+    pub(crate) found_idle: bool,
+}
+
+/// One direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Route {
+    hops: [Hop; MOST_HOPS],
+    used: usize,
+    slowest: usize,
+}
+
+impl Route {
+    /// The hops in the order in which packets pass them; those without rate and delay are passed over.
+    pub(crate) fn new(hops: impl IntoIterator<Item = Hop>) -> Self {
+        let mut route = Self::default();
+        for hop in hops.into_iter().filter(|hop| !(hop.pace.is_instant() && hop.delay == Ticks::ZERO)).take(MOST_HOPS) {
+            route.hops[route.used] = hop;
+            route.used += 1;
+        }
+        let pace = |index: &usize| route.hops[*index].pace;
+        route.slowest = (0..route.used).max_by_key(pace).unwrap_or(0);
+        route
+    }
+
+    /// Sends a packet at `now`, which is not before any earlier packet's.
+    pub(crate) fn pass(&mut self, now: Ticks, bytes: u64) -> Passage {
+        let mut passage = Passage { arrival: now, ..Passage::default() };
+        for index in 0..self.used {
+            let hop = &mut self.hops[index];
+            let (at, service) = (Fine::from(passage.arrival), hop.service(bytes));
+            if hop.free < at {
+                passage.found_idle |= index == self.slowest;
+                hop.free = at;
+            } else {
+                passage.waited += hop.free.since(at).rounded_up();
+            }
+            hop.free = hop.free + service;
+            passage.served = passage.served + service;
+            passage.arrival = hop.free.rounded_up() + hop.delay;
+        }
+        passage
+    }
+
+    /// Keeps every serializer busy for as long as so many packets of so many bytes would; those behind the slowest wait for it.
+    pub(crate) fn occupy(&mut self, now: Ticks, packets: u64, bytes: u64) {
+        let slowest = self.hops[self.slowest];
+        let busy = slowest.pace.fine(bytes.saturating_add(slowest.overhead)).times(packets);
+        let mut at = now;
+        for hop in &mut self.hops[..self.used] {
+            hop.free = hop.free.max(at.into()) + busy;
+            at = hop.free.rounded_up() + hop.delay;
+        }
+    }
+
+    /// Propagation delay of all hops.
+    pub(crate) fn delay(&self) -> Ticks {
+        self.hops[..self.used].iter().fold(Ticks::ZERO, |sum, hop| sum + hop.delay)
+    }
+
+    /// Time that so many packets keep the slowest serializer busy.
+    pub(crate) fn slowest_service(&self, packets: u64, bytes: u64) -> Ticks {
+        let hop = &self.hops[self.slowest];
+        hop.pace.fine(bytes.saturating_add(hop.overhead)).times(packets).rounded_up()
+    }
+
+    /// Time that a packet spends in all serializers if it never waits.
+    pub(crate) fn service(&self, bytes: u64) -> Ticks {
+        let times = self.hops[..self.used].iter().map(|hop| hop.pace.time(bytes.saturating_add(hop.overhead)));
+        times.fold(Ticks::ZERO, Ticks::add)
+    }
+
+    /// How busy the serializers are at `now`, for comparing two states.
+    pub(crate) fn backlog(&self, now: Ticks) -> [Fine; MOST_HOPS] {
+        self.hops.map(|hop| hop.free.since(now.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farhop_units::Rate;
+
+    fn hop(kbps: u64, delay_ms: u64) -> Hop {
+        Hop::new(Pace::of(Some(Rate::kbps(kbps)), (1, 1)), 0, Ticks::from_millis(delay_ms))
+    }
+
+    #[test]
+    fn packets_wait_for_earlier_ones_at_the_slowest_hop() {
+        let mut route = Route::new([hop(8000, 10), hop(800, 20)]);
+        let first = route.pass(Ticks::ZERO, 1000);
+        assert_eq!((first.arrival, first.waited, first.found_idle), (Ticks::from_millis(41), Ticks::ZERO, true));
+        let second = route.pass(Ticks::ZERO, 1000);
+        assert_eq!((second.arrival, second.found_idle), (Ticks::from_millis(51), false));
+        assert_eq!(second.waited, Ticks::from_millis(1 + 9));
+    }
+
+    #[test]
+    fn a_route_without_hops_takes_no_time() {
+        assert_eq!(Route::new([]).pass(Ticks::from_millis(3), 1500).arrival, Ticks::from_millis(3));
+    }
+}

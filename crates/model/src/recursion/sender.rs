@@ -1,0 +1,338 @@
+//! The sending half: what may be sent now, and what holds it back.
+//!
+//! RFC 9293 §3.8.6 (windows, silly-window avoidance), RFC 5681 §4.1 (slow start after idle), RFC 2861 as Linux has it
+//! (tcp_cwnd_validate(), tcp_cwnd_restart()), Linux's send buffer and its probes for losses at the tail (RFC 8985 §7), which slow
+//! links provoke though nothing is lost. The timer for retransmissions never runs out: a spurious timeout, which takes a round-trip
+//! time beyond the initial timeout or one that grows more than fourfold at once, is left out.
+
+use super::habits::{Habits, RoundTripTime};
+use super::receiver::Ack;
+use super::ticks::Ticks;
+use super::usage::Usage;
+use super::window::{Acked, Window};
+
+/// What keeps a sender with data from sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Hold {
+    /// Nothing did, or there was no data.
+    #[default]
+    Nothing,
+    /// The congestion window.
+    Congestion,
+    /// What the receiver offers, or the sender's buffer holds.
+    Offer,
+}
+
+/// A segment to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) payload: u64,
+    pub(crate) push: bool,
+    /// What it had waited for.
+    pub(crate) hold: Hold,
+    /// Acknowledged when it was sent.
+    pub(crate) delivered: u64,
+}
+
+/// One direction's sender.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sender {
+    habits: Habits,
+    mss: u64,
+    initial: u64,
+    pub(crate) window: Window,
+    pub(crate) rtt: RoundTripTime,
+    pub(crate) acknowledged: u64,
+    pub(crate) next: u64,
+    pub(crate) written: u64,
+    /// What the send buffer has taken; the writer waits for room once it was full.
+    accepted: u64,
+    blocked: bool,
+    /// Last byte that the receiver has room for, and the most it ever offered.
+    edge: u64,
+    largest: u64,
+    pub(crate) hold: Hold,
+    usage: Usage,
+    last_data: Ticks,
+    unsettled: bool,
+    /// When pacing allows the next segment.
+    pub(crate) paced: Ticks,
+    /// Payload of the last segment.
+    last_payload: u64,
+    /// When the retransmission timer would run out.
+    timer: Ticks,
+    probe: Option<Probe>,
+    probing: bool,
+    /// The segment that a probe has sent again.
+    repeated: Option<(u64, u64)>,
+    /// An acknowledgement came after the timer for retransmission would have run out.
+    pub(crate) is_late: bool,
+}
+
+/// A tail-loss probe (RFC 8985 §7): it is sent even though nothing is lost when acknowledgements are slow to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    Due(Ticks),
+    Sent { end: u64, repeats: bool },
+}
+
+/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way.
+const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
+
+impl Sender {
+    pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
+        Self {
+            habits,
+            mss,
+            initial: window.size,
+            window,
+            rtt: RoundTripTime::default(),
+            acknowledged: 0,
+            next: 0,
+            written: 0,
+            accepted: 0,
+            blocked: false,
+            edge: 0,
+            largest: 0,
+            hold: Hold::Nothing,
+            usage: Usage::default(),
+            last_data: Ticks::ZERO,
+            unsettled: false,
+            paced: Ticks::ZERO,
+            last_payload: 0,
+            timer: Ticks::NEVER,
+            probe: None,
+            probing: false,
+            repeated: None,
+            is_late: false,
+        }
+    }
+
+    pub(crate) fn timeout(&self) -> Ticks {
+        self.rtt.timeout(&self.habits)
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.next - self.acknowledged
+    }
+
+    /// The round-trip time of a SYN.
+    pub(crate) fn handshake_sample(&mut self, rtt: Ticks) {
+        self.is_late |= rtt > self.timeout();
+        self.rtt.sample(rtt);
+    }
+
+    /// The receiver takes everything before `up_to` + `offer`.
+    pub(crate) fn update_offer(&mut self, up_to: u64, offer: u64) {
+        self.largest = self.largest.max(offer);
+        self.edge = self.edge.max(up_to.saturating_add(offer));
+    }
+
+    /// An acknowledgement arrived.
+    pub(crate) fn on_ack(&mut self, now: Ticks, ack: &Ack) {
+        self.update_offer(ack.up_to, ack.offer);
+        if ack.up_to <= self.acknowledged {
+            self.judge_probe(ack.up_to, true);
+            return;
+        }
+        self.is_late |= now > self.timer;
+        let bytes = ack.up_to - self.acknowledged;
+        self.acknowledged = ack.up_to;
+        if self.is_clear(ack.up_to - bytes) {
+            self.rtt.sample(now.since(ack.first_sent));
+        }
+        self.timer = if self.in_flight() > 0 { now + self.timeout() } else { Ticks::NEVER };
+        self.grow(now, ack, bytes);
+        self.schedule_probe(now);
+        self.judge_probe(ack.up_to, false);
+    }
+
+    /// Karn's rule (RFC 6298 §3): no time is taken of a segment that was sent twice.
+    fn is_clear(&self, from: u64) -> bool {
+        self.repeated.is_none_or(|(start, end)| !(start..end).contains(&from))
+    }
+
+    fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
+        if self.habits.validates && !self.usage.is_limited(&self.window) {
+            return;
+        }
+        let (rtt, next, delivered) = (now.since(ack.last_sent), self.next, ack.delivered);
+        self.window.on_ack(&Acked { now, bytes, rtt, up_to: ack.up_to, next, delivered });
+    }
+
+    /// The next segment that may leave now; to be asked until there is none.
+    pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
+        self.accept();
+        let waiting = self.accepted - self.next;
+        if waiting == 0 {
+            self.hold = if self.written > self.next { Hold::Offer } else { Hold::Nothing };
+            self.settle(now);
+            return None;
+        }
+        self.restart_after_idle(now);
+        let Some(payload) = self.fitting(waiting, now) else {
+            self.settle(now);
+            return None;
+        };
+        self.unsettled = true;
+        self.last_data = now;
+        self.next += payload;
+        self.last_payload = payload;
+        self.probing = false;
+        self.timer = self.timer.min(now + self.timeout());
+        Some(Piece { payload, push: payload == waiting, hold: self.hold, delivered: self.acknowledged })
+    }
+
+    /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
+    fn accept(&mut self) {
+        let held = self.accepted - self.acknowledged;
+        if self.blocked && held.saturating_mul(3) > self.habits.send_buffer * 2 {
+            return;
+        }
+        let (waiting, room) = (self.written - self.accepted, self.habits.send_buffer.saturating_sub(held));
+        self.accepted += waiting.min(room);
+        self.blocked = waiting > room;
+    }
+
+    /// How much of what waits may leave: a full segment, all there is, or half the largest offer (RFC 1122 §4.2.3.4).
+    fn fitting(&mut self, waiting: u64, now: Ticks) -> Option<u64> {
+        let wanted = waiting.min(self.mss);
+        let allowed = wanted.min(self.edge.saturating_sub(self.next));
+        if allowed == 0 || (allowed < wanted && allowed.saturating_mul(2) < self.largest) {
+            self.hold = Hold::Offer;
+            return None;
+        }
+        if !self.fits(allowed) && !self.probing {
+            self.hold = Hold::Congestion;
+            return None;
+        }
+        if now < self.paced {
+            self.hold = Hold::Congestion;
+            return None;
+        }
+        self.pace(now, allowed);
+        Some(allowed)
+    }
+
+    fn pace(&mut self, now: Ticks, bytes: u64) {
+        if let Some(rtt) = self.rtt.smoothed()
+            && let Some(pace) = self.window.pace(rtt)
+        {
+            self.paced = self.paced.max(now) + pace.time(bytes);
+        }
+    }
+
+    /// When pacing, and nothing else, lets the next segment go.
+    pub(crate) fn paced_until(&self, now: Ticks) -> Option<Ticks> {
+        (self.paced > now && self.accepted > self.next && self.fits(self.mss) && self.edge > self.next)
+            .then_some(self.paced)
+    }
+
+    fn fits(&self, payload: u64) -> bool {
+        let in_flight = self.in_flight();
+        in_flight == 0 || in_flight + payload <= self.window.size
+    }
+
+    /// RFC 5681 §4.1, or gently: halved per timeout.
+    fn restart_after_idle(&mut self, now: Ticks) {
+        let (idle, timeout) = (now.since(self.last_data), self.timeout());
+        if self.in_flight() > 0 || idle <= timeout || self.next == 0 {
+            return;
+        }
+        let floor = self.initial.min(self.window.size);
+        let size = if self.habits.gentle_restart {
+            let halvings = Ticks::whole(idle.since(Ticks::from_nanos(1)), timeout).min(63);
+            (self.window.size >> halvings).max(floor)
+        } else {
+            floor
+        };
+        self.window.shrink(size, idle);
+    }
+
+    /// After sending what could be sent: was the window used?
+    fn settle(&mut self, now: Ticks) {
+        if !core::mem::take(&mut self.unsettled) {
+            return;
+        }
+        self.schedule_probe(now);
+        if !self.habits.validates {
+            return;
+        }
+        let (limited, in_flight) = (!self.fits(self.mss), self.in_flight());
+        self.usage.update(limited, in_flight, self.acknowledged, self.next);
+        let timeout = self.timeout();
+        if let Some(size) = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial) {
+            self.window.shrink(size, Ticks::ZERO);
+        }
+    }
+
+    /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
+    fn schedule_probe(&mut self, now: Ticks) {
+        if !self.habits.probes || matches!(self.probe, Some(Probe::Sent { .. })) {
+            return;
+        }
+        let (Some(rtt), true) = (self.rtt.smoothed(), self.in_flight() > 0) else {
+            self.probe = None;
+            return;
+        };
+        let lone = self.in_flight() == self.last_payload;
+        let wait = rtt.times(2) + if lone { LONE_SEGMENT } else { Ticks::ZERO };
+        self.probe = Some(Probe::Due(self.timer.min(now + wait)));
+    }
+
+    pub(crate) fn probe_due(&self) -> Ticks {
+        if let Some(Probe::Due(at)) = self.probe { at } else { Ticks::NEVER }
+    }
+
+    /// RFC 8985 §7.3: new data if the receiver has room, whatever the congestion window says, else the last segment again: its
+    /// payload.
+    pub(crate) fn send_probe(&mut self, now: Ticks) -> Option<u64> {
+        self.accept();
+        let wanted = (self.accepted - self.next).min(self.mss);
+        let fresh = wanted.min(self.edge.saturating_sub(self.next));
+        let repeats = fresh == 0 || (fresh < wanted && fresh.saturating_mul(2) < self.largest);
+        self.probing = !repeats;
+        self.probe = Some(Probe::Sent { end: self.next + if repeats { 0 } else { fresh }, repeats });
+        self.timer = now + self.timeout();
+        if repeats {
+            self.repeated = Some((self.next - self.last_payload, self.next));
+        }
+        repeats.then_some(self.last_payload)
+    }
+
+    /// RFC 8985 §7.4.2: the probe is over when what it drew has arrived.
+    fn judge_probe(&mut self, up_to: u64, duplicate: bool) {
+        if let Some(Probe::Sent { end, repeats }) = self.probe
+            && up_to >= end
+            && (!repeats || duplicate)
+        {
+            self.probe = None;
+        }
+    }
+
+    /// Neither the receiver's offer nor a buffer limits from now on.
+    pub(crate) fn remove_limits(&mut self) {
+        (self.habits.send_buffer, self.edge) = (u64::MAX / 4, u64::MAX);
+    }
+
+    /// Leaves out `bytes` that were to be sent later.
+    pub(crate) fn leave_out(&mut self, bytes: u64) {
+        self.written -= bytes;
+        self.accepted = self.accepted.min(self.written);
+    }
+
+    /// What of the state decides what comes next without the congestion window's limiting.
+    pub(crate) fn fingerprint(&self) -> [u64; 3] {
+        [
+            self.in_flight(),
+            self.accepted.min(self.next.saturating_add(self.habits.send_buffer)) - self.next,
+            u64::from(self.blocked),
+        ]
+    }
+
+    /// Bytes of what is written that nothing has touched yet.
+    pub(crate) fn untouched(&self) -> u64 {
+        let buffered = if self.accepted == self.written { self.next } else { self.accepted };
+        self.written - buffered
+    }
+}

@@ -1,0 +1,293 @@
+//! Skipping what repeats, so that a terabyte takes no longer than the rounds that differ.
+//!
+//! A *round* ends when what was being sent at its beginning is acknowledged. Two kinds of rounds repeat exactly, and are left out
+//! as often as whole ones fit before the next event (the end of the response, or a name in it):
+//!
+//! - the slowest serializer on the way down never stood still in the round, that of the way up did and has no more to carry than it
+//!   can, and the receiver acknowledges as it did a round ago: the window never shrinks, so none of it will change, and time
+//!   passes by the serializer alone;
+//! - the receiver's offer, not the congestion window, limited the sender, and everything is in the same state as a round ago: what
+//!   is on the way and when it will arrive, what the serializers have still to do, what the receiver waits for.
+//!
+//! Beyond a number of packets everything else is extrapolated at the rates of the last stretch, for each connection its own: that
+//! is approximate, and matters beyond some hundred megabytes only.
+
+use super::breakdown::Ledger;
+use super::connection::{Chunk, Connection, Side};
+use super::load::{HEADERS, Load};
+use super::parameters::Control;
+use super::route::MOST_HOPS;
+use super::sender::Hold;
+use super::ticks::{Fine, Ticks};
+
+/// Shortest stretch worth skipping, in segments.
+const LEAST_SKIP: u64 = 32;
+/// Packets on the way down between two measurements of rates.
+const STRETCH: u64 = 1 << 16;
+/// Measurements before the first extrapolation.
+const EXACT_STRETCHES: u64 = 2;
+/// More packets than this are never counted through, nor kept on the way at once.
+const MOST_PACKETS: u64 = 1 << 22;
+const MOST_ON_THE_WAY: usize = 1 << 20;
+
+/// What a round was like, and what the state was at its end, relative to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Round {
+    duration: Ticks,
+    bytes: u64,
+    /// All that is on the way, mixed.
+    digest: u64,
+    receiver: [u64; 4],
+    sender: [u64; 3],
+    backlogs: [[Fine; MOST_HOPS]; 2],
+    clock_phase: u64,
+}
+
+/// The round in progress and the last one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Skipping {
+    place: usize,
+    generation: u32,
+    from: (Ticks, u64, Ledger),
+    end: u64,
+    /// Packets that the client sent.
+    acks: u64,
+    found_idle: bool,
+    found_up_idle: bool,
+    timer_ran_out: bool,
+    was_congested: bool,
+    last: Round,
+    packets: u64,
+    sent: u64,
+    stretch_from: Ticks,
+    stretch_ends: u64,
+}
+
+impl Skipping {
+    /// A packet was sent.
+    pub(crate) fn note(&mut self, side: Side, found_idle: bool) {
+        self.sent += 1;
+        if side == Side::Server {
+            self.packets += 1;
+            self.found_idle |= found_idle;
+        } else {
+            self.acks += 1;
+            self.found_up_idle |= found_idle;
+        }
+    }
+
+    /// A delayed acknowledgement's timer ran out.
+    pub(crate) fn note_timer(&mut self) {
+        self.timer_ran_out = true;
+    }
+
+    /// Whether there is no end in sight, with so many packets on the way.
+    pub(crate) fn is_too_long(&self, on_the_way: usize) -> bool {
+        self.sent > MOST_PACKETS || on_the_way > MOST_ON_THE_WAY
+    }
+}
+
+/// Mixes a value into a digest.
+fn mix(digest: u64, value: u64) -> u64 {
+    (digest.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+impl Load<'_> {
+    /// An acknowledgement arrived at the server of the connection at `place`: is it the end of a round that will come again?
+    pub(crate) fn consider_skipping(&mut self, place: usize) {
+        let connection = &self.buffers.connections[place];
+        let sender = &connection.server.sender;
+        if sender.untouched() < LEAST_SKIP * self.parameters.tcp.mss.get() {
+            return;
+        }
+        let skipping = &mut self.skipping;
+        if (skipping.place, skipping.generation) != (place, connection.generation) {
+            let Skipping { packets, sent, stretch_from, stretch_ends, .. } = *skipping;
+            let generation = connection.generation;
+            *skipping =
+                Skipping { place, generation, packets, sent, stretch_from, stretch_ends, ..Skipping::default() };
+        }
+        skipping.was_congested |= sender.hold == Hold::Congestion;
+        if sender.acknowledged >= skipping.end {
+            self.end_round(place);
+        }
+        if self.skipping.packets >= self.skipping.stretch_ends {
+            self.end_stretch();
+        }
+    }
+
+    fn end_round(&mut self, place: usize) {
+        let connection = &self.buffers.connections[place];
+        let sender = &connection.server.sender;
+        let skipping = self.skipping;
+        let round = Round {
+            duration: self.now.since(skipping.from.0),
+            bytes: sender.acknowledged - skipping.from.1.min(sender.acknowledged),
+            digest: self.on_the_way(sender.acknowledged),
+            receiver: connection.client.receiver.fingerprint(self.now),
+            sender: sender.fingerprint(),
+            backlogs: [self.down.backlog(self.now), self.up.backlog(self.now)],
+            clock_phase: self.clock_phase(connection),
+        };
+        let ledger = connection.ledger;
+        let (room, mss) = (self.uneventful(place), self.parameters.tcp.mss.get());
+        if skipping.end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) {
+            if self.is_saturated(&round) {
+                let segments = room / mss;
+                let time = self.down.slowest_service(segments, mss + HEADERS);
+                self.skip(place, segments * mss, Ledger { transmission: time, ..Ledger::default() });
+                self.pass(time);
+            } else if round == skipping.last && !skipping.was_congested {
+                let rounds = room / round.bytes.max(1);
+                let waited = ledger.since(&skipping.from.2).times(rounds).stretched(round.duration.times(rounds));
+                self.skip(place, rounds * round.bytes, waited);
+                self.pass(round.duration.times(rounds));
+            }
+        }
+        self.begin_round(place, round);
+    }
+
+    fn begin_round(&mut self, place: usize, last: Round) {
+        let connection = &self.buffers.connections[place];
+        let sender = &connection.server.sender;
+        let Skipping { packets, sent, stretch_from, stretch_ends, generation, .. } = self.skipping;
+        let from = (self.now, sender.acknowledged, connection.ledger);
+        let end = sender.next;
+        self.skipping = Skipping {
+            place,
+            generation,
+            from,
+            end,
+            last,
+            packets,
+            sent,
+            stretch_from,
+            stretch_ends,
+            ..Skipping::default()
+        };
+    }
+
+    /// Whether the slowest serializer on the way down will never stand still again.
+    fn is_saturated(&self, round: &Round) -> bool {
+        let skipping = &self.skipping;
+        let carried = self.up.slowest_service(skipping.acks, HEADERS);
+        let way_up = carried == Ticks::ZERO || (skipping.found_up_idle && carried <= round.duration);
+        // Quick acknowledgements left, and the delay: as a round ago.
+        !skipping.found_idle && way_up && round.receiver[1..3] == skipping.last.receiver[1..3]
+    }
+
+    /// What is on the way, and when it will arrive.
+    fn on_the_way(&self, acknowledged: u64) -> u64 {
+        let down = self.buffers.down.iter().map(|packet| (packet, packet.payload));
+        let up = self.buffers.up.iter().map(|packet| {
+            let ack = packet.ack.map_or(0, |ack| ack.up_to.saturating_sub(acknowledged));
+            (packet, ack.wrapping_add(packet.ack.map_or(0, |ack| ack.offer)))
+        });
+        down.chain(up).fold(0, |digest, (packet, value)| mix(mix(digest, packet.arrival.since(self.now).raw()), value))
+    }
+
+    /// Where a clock that runs on its own stands, if it mattered.
+    fn clock_phase(&self, connection: &Connection) -> u64 {
+        let period = connection.client.receiver.clock_period().filter(|_| self.skipping.timer_ran_out);
+        period.map_or(0, |period| self.clock().since(period.times(self.clock().whole(period))).raw())
+    }
+
+    /// Whether no other connection is being opened, or has anything on the way or to send.
+    fn is_alone(&self, place: usize) -> bool {
+        let buffers = &*self.buffers;
+        let mut packets = buffers.down.iter().chain(&buffers.up);
+        let others =
+            buffers.connections.iter().enumerate().filter(|(other, connection)| connection.open && *other != place);
+        let is_busy =
+            |connection: &Connection| connection.server.sender.in_flight() > 0 || !connection.asked.is_empty();
+        buffers.making.is_empty()
+            && packets.all(|packet| packet.connection == place)
+            && !others.into_iter().any(|(_, other)| is_busy(other))
+    }
+
+    /// Bytes that can be left out without leaving out an event.
+    fn uneventful(&self, place: usize) -> u64 {
+        let connection = &self.buffers.connections[place];
+        let Some(Chunk { object: Some(object), bytes }) = connection.answering.front().copied() else { return 0 };
+        if connection.answering.len() > 1 && self.parameters.interleaves() {
+            return 0;
+        }
+        let of_it = connection.stream.iter().filter(|chunk| chunk.object == Some(object));
+        let on_the_way: u64 = of_it.map(|chunk| chunk.bytes).sum();
+        let room = self.buffers.browser.uneventful(object, self.workload).saturating_sub(on_the_way);
+        room.min(bytes.saturating_sub(1)).min(connection.server.sender.untouched())
+    }
+
+    /// At a set rate nothing waits for acknowledgements: what is behind the next segments only keeps the link busy.
+    pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
+        let mss = self.parameters.tcp.mss.get();
+        let segments = self.uneventful(place) / mss;
+        if self.parameters.control == Control::FixedRate && segments > LEAST_SKIP {
+            self.down.occupy(self.now, segments, mss + HEADERS);
+            self.skip(place, segments * mss, Ledger::default());
+        }
+    }
+
+    /// Time passes without anything being done in it.
+    fn pass(&mut self, span: Ticks) {
+        self.skipped += span;
+        for connection in self.buffers.connections.iter_mut().filter(|connection| connection.open) {
+            connection.client.receiver.set_skipped(self.skipped);
+            connection.server.receiver.set_skipped(self.skipped);
+        }
+    }
+
+    /// Leaves out `bytes` of the response that a connection is sending.
+    fn skip(&mut self, place: usize, bytes: u64, waited: Ledger) {
+        let connection = &mut self.buffers.connections[place];
+        let Some(chunk) = connection.answering.front_mut() else { return };
+        chunk.bytes -= bytes;
+        let object = chunk.object;
+        connection.server.sender.leave_out(bytes);
+        connection.ledger += waited;
+        if let Some(object) = object {
+            self.buffers.browser.leave_out(object, bytes);
+        }
+    }
+
+    /// After so many packets: the rates of the last stretch are taken to stay until the next event.
+    fn end_stretch(&mut self) {
+        let duration = self.now.since(self.skipping.stretch_from);
+        let packets = self.skipping.packets;
+        if packets >= STRETCH * EXACT_STRETCHES && duration > Ticks::ZERO {
+            let places = 0..self.buffers.connections.len();
+            let count = places.clone().filter_map(|place| self.repetitions(place)).min().unwrap_or(0);
+            if count > 0 {
+                places.for_each(|place| self.extrapolate(place, count, duration.times(count)));
+                self.pass(duration.times(count));
+            }
+        }
+        (self.skipping.stretch_from, self.skipping.stretch_ends) = (self.now, packets + STRETCH);
+        self.skipping.last = Round::default();
+        for connection in &mut self.buffers.connections {
+            connection.mark = (connection.server.sender.acknowledged, connection.ledger);
+        }
+    }
+
+    /// What a connection that is sending has carried in this stretch.
+    fn carried(&self, place: usize) -> Option<u64> {
+        let connection = &self.buffers.connections[place];
+        let sender = &connection.server.sender;
+        let bytes = sender.acknowledged - connection.mark.0.min(sender.acknowledged);
+        (connection.open && sender.in_flight() > 0).then_some(bytes)
+    }
+
+    /// How often this stretch can be repeated on a connection that is sending.
+    fn repetitions(&self, place: usize) -> Option<u64> {
+        self.carried(place)?;
+        let bytes = self.carried(place)?.max(1);
+        Some(self.uneventful(place) / bytes)
+    }
+
+    fn extrapolate(&mut self, place: usize, count: u64, duration: Ticks) {
+        let Some(bytes) = self.carried(place).filter(|bytes| *bytes > 0) else { return };
+        let connection = &self.buffers.connections[place];
+        let waited = connection.ledger.since(&connection.mark.1).times(count).stretched(duration);
+        self.skip(place, bytes * count, waited);
+    }
+}

@@ -1,0 +1,49 @@
+//! How the congestion window has been used (RFC 2861; Linux's tcp_cwnd_validate()): one that does not limit does not grow, and decays.
+
+use super::ticks::Ticks;
+use super::window::Window;
+
+/// The state of the window of data in progress, and since when the window has not limited.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    limited: bool,
+    most: u64,
+    until: u64,
+    limited_at: Ticks,
+    most_since: u64,
+}
+
+impl Usage {
+    /// Whether growing is justified; in slow start half a window in use is enough.
+    pub(crate) fn is_limited(&self, window: &Window) -> bool {
+        self.limited || (window.in_slow_start() && window.size < self.most * 2)
+    }
+
+    pub(crate) fn update(&mut self, limited: bool, in_flight: u64, acknowledged: u64, next: u64) {
+        if acknowledged >= self.until || limited || (!self.limited && in_flight > self.most) {
+            (self.limited, self.most, self.until) = (limited, in_flight, next);
+        }
+    }
+
+    /// Halfway to what was used, after a timeout in which the window never limited.
+    pub(crate) fn decayed(
+        &mut self,
+        now: Ticks,
+        in_flight: u64,
+        window: &Window,
+        timeout: Ticks,
+        initial: u64,
+    ) -> Option<u64> {
+        if self.is_limited(window) {
+            (self.limited_at, self.most_since) = (now, 0);
+            return None;
+        }
+        self.most_since = self.most_since.max(in_flight);
+        if now.since(self.limited_at) < timeout {
+            return None;
+        }
+        let used = self.most_since.max(initial);
+        (self.limited_at, self.most_since) = (now, 0);
+        (used < window.size).then(|| used + (window.size - used) / 2)
+    }
+}

@@ -1,0 +1,287 @@
+//! How the congestion window grows without loss: slow start (RFC 5681 §3.1), CUBIC with HyStart (RFC 9438; Ha & Rhee 2011, as in
+//! Linux's tcp_cubic.c), and the start of BBR ([`super::bbr`]).
+//!
+//! Reno and NewReno differ in recovery only and are one here; without a loss their threshold stays unknown and slow start never
+//! ends.
+
+use super::bbr::Bbr;
+use super::ticks::{Pace, Ticks};
+use farhop_scenario::Congestion;
+
+/// One acknowledgement of new data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Acked {
+    pub(crate) now: Ticks,
+    pub(crate) bytes: u64,
+    pub(crate) rtt: Ticks,
+    /// Acknowledged in all, and sent in all.
+    pub(crate) up_to: u64,
+    pub(crate) next: u64,
+    /// Acknowledged in all when the last segment covered was sent.
+    pub(crate) delivered: u64,
+}
+
+/// The window and its controller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    mss: u64,
+    pub(crate) size: u64,
+    threshold: Option<u64>,
+    byte_counting: bool,
+    control: Control,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Control {
+    Reno,
+    Cubic {
+        hystart: HyStart,
+        epoch: Option<Epoch>,
+        fraction: f64,
+    },
+    Bbr(Bbr),
+    /// No congestion control: a fixed rate or a remembered window.
+    Fixed,
+}
+
+impl Window {
+    pub(crate) fn new(congestion: Congestion, mss: u64, initial: u64, byte_counting: bool) -> Self {
+        let control = match congestion {
+            Congestion::Reno | Congestion::NewReno => Control::Reno,
+            Congestion::Cubic => Control::Cubic { hystart: HyStart::default(), epoch: None, fraction: 0.0 },
+            Congestion::Bbr => Control::Bbr(Bbr::default()),
+        };
+        Self { mss, size: initial, threshold: None, byte_counting, control }
+    }
+
+    /// A window that never changes.
+    pub(crate) fn fixed(mss: u64, size: u64) -> Self {
+        Self { mss, size, threshold: None, byte_counting: true, control: Control::Fixed }
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.threshold.is_none_or(|threshold| self.size < threshold)
+    }
+
+    pub(crate) fn on_ack(&mut self, ack: &Acked) {
+        if let Control::Bbr(bbr) = &mut self.control {
+            self.size = bbr.on_ack(ack, self.size, self.mss);
+            return;
+        }
+        self.watch(ack);
+        let rest = self.slow_start(ack.bytes);
+        if rest > 0 {
+            self.avoid_congestion(ack, rest);
+        }
+    }
+
+    /// How fast packets may leave, if the controller says so; before any sample the window per round-trip time.
+    pub(crate) fn pace(&self, rtt: Ticks) -> Option<Pace> {
+        match &self.control {
+            Control::Bbr(bbr) => Some(bbr.pace(rtt, self.size)),
+            Control::Reno | Control::Cubic { .. } | Control::Fixed => None,
+        }
+    }
+
+    /// The window was not used: it is at most `size` now, and three quarters of it are remembered (RFC 2861 §3).
+    pub(crate) fn shrink(&mut self, size: u64, idle: Ticks) {
+        let remembered = self.size / 4 * 3;
+        self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
+        match &mut self.control {
+            Control::Fixed => return,
+            Control::Cubic { epoch: Some(epoch), .. } => epoch.start += idle,
+            Control::Cubic { .. } | Control::Reno | Control::Bbr(_) => {}
+        }
+        self.size = self.size.min(size).max(self.mss);
+    }
+
+    fn watch(&mut self, ack: &Acked) {
+        let on = self.in_slow_start() && self.size >= self.mss * LOW_WINDOW;
+        if let Control::Cubic { hystart, .. } = &mut self.control
+            && hystart.should_leave(ack, on)
+        {
+            self.threshold = Some(self.size);
+        }
+    }
+
+    /// Returns what is left for congestion avoidance.
+    fn slow_start(&mut self, bytes: u64) -> u64 {
+        if matches!(self.control, Control::Fixed) {
+            return 0;
+        }
+        if !self.in_slow_start() {
+            return bytes;
+        }
+        if !self.byte_counting {
+            self.size += bytes.min(self.mss);
+            return 0;
+        }
+        let room = self.threshold.map_or(bytes, |threshold| threshold.saturating_sub(self.size));
+        self.size = self.size.saturating_add(bytes.min(room));
+        bytes.saturating_sub(room)
+    }
+
+    /// RFC 9438 §4.2-4.3; Reno gets here only through a threshold, which without loss it never has.
+    fn avoid_congestion(&mut self, ack: &Acked, bytes: u64) {
+        let Control::Cubic { epoch, fraction, .. } = &mut self.control else { return };
+        let (window, acked) = (segments(self.size, self.mss), segments(bytes, self.mss));
+        let epoch = epoch.get_or_insert(Epoch { start: ack.now, window, reno: window });
+        *fraction += epoch.growth(ack, window, acked) * segments(self.mss, 1);
+        let whole = fraction.floor();
+        *fraction -= whole;
+        self.size += whole_bytes(whole);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "windows are below 2^53 bytes")]
+fn segments(bytes: u64, mss: u64) -> f64 {
+    bytes as f64 / mss as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "growth is positive and below the window")]
+fn whole_bytes(bytes: f64) -> u64 {
+    bytes as u64
+}
+
+/// A stage of CUBIC that begins at its own plateau, as every stage without a loss before it does (RFC 9438 §4.10).
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    start: Ticks,
+    window: f64,
+    /// W_est of the Reno-friendly region.
+    reno: f64,
+}
+
+/// C, and α for β = 0.7 (RFC 9438 §5, §4.3).
+const C: f64 = 0.4;
+const ALPHA: f64 = 3.0 * 0.3 / 1.7;
+
+impl Epoch {
+    fn cubic(&self, at: Ticks) -> f64 {
+        let t = at.since(self.start).seconds();
+        C * t * t * t + self.window
+    }
+
+    /// Segments by which `acked` segments make a window of `window` grow.
+    fn growth(&mut self, ack: &Acked, window: f64, acked: f64) -> f64 {
+        self.reno += ALPHA * acked / window;
+        let grown = if self.cubic(ack.now) < self.reno {
+            self.reno - window
+        } else {
+            (self.cubic(ack.now + ack.rtt).clamp(window, 1.5 * window) - window) / window * acked
+        };
+        grown.max(0.0)
+    }
+}
+
+/// `hystart_low_window`, in segments.
+const LOW_WINDOW: u64 = 16;
+/// `hystart_ack_delta_us`.
+const ACK_DELTA: Ticks = Ticks::from_millis(2);
+/// HYSTART_MIN_SAMPLES.
+const MIN_SAMPLES: u32 = 8;
+/// HYSTART_DELAY_MIN and HYSTART_DELAY_MAX.
+const DELAY_BOUNDS: (Ticks, Ticks) = (Ticks::from_millis(4), Ticks::from_millis(16));
+/// Upper bound of hystart_ack_delay().
+const BURST_ALLOWANCE: Ticks = Ticks::from_millis(1);
+
+/// Leaving slow start at a long train of ACKs or at a longer round-trip time.
+#[derive(Debug, Clone, Copy, Default)]
+struct HyStart {
+    least: Option<Ticks>,
+    found: bool,
+    round: Option<Round>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    start: Ticks,
+    last: Ticks,
+    end: u64,
+    least: Ticks,
+    samples: u32,
+}
+
+impl HyStart {
+    fn should_leave(&mut self, ack: &Acked, on: bool) -> bool {
+        let base = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
+        self.least = Some(base);
+        if self.found || !on {
+            return false;
+        }
+        if self.round.is_none_or(|round| ack.up_to > round.end) {
+            let (start, last) = (ack.now, ack.now);
+            self.round = Some(Round { start, last, end: ack.next, least: Ticks::NEVER, samples: 0 });
+        }
+        let Some(round) = &mut self.round else { return false };
+        let long = round.train_exceeds((base + BURST_ALLOWANCE).per(2), ack.now);
+        self.found = round.delay_exceeds(base + base.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1), ack.rtt) || long;
+        self.found
+    }
+}
+
+impl Round {
+    fn train_exceeds(&mut self, most: Ticks, now: Ticks) -> bool {
+        if now.since(self.last) > ACK_DELTA {
+            return false;
+        }
+        self.last = now;
+        now.since(self.start) > most
+    }
+
+    fn delay_exceeds(&mut self, most: Ticks, rtt: Ticks) -> bool {
+        self.least = self.least.min(rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.least > most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ack(ms: u64, rtt_ms: u64, up_to: u64) -> Acked {
+        let (now, rtt) = (Ticks::from_millis(ms), Ticks::from_millis(rtt_ms));
+        Acked { now, bytes: 2 * MSS, rtt, up_to, next: up_to + 40 * MSS, delivered: 0 }
+    }
+
+    #[test]
+    fn counting_acks_grows_half_as_fast_as_counting_bytes() {
+        let mut bytes = Window::new(Congestion::Reno, MSS, 10 * MSS, true);
+        let mut acks = Window::new(Congestion::Reno, MSS, 10 * MSS, false);
+        for window in [&mut bytes, &mut acks] {
+            (0..5).for_each(|round| window.on_ack(&ack(round, 100, 2 * MSS * round)));
+        }
+        assert_eq!((bytes.size, acks.size), (20 * MSS, 15 * MSS));
+    }
+
+    #[test]
+    fn hystart_leaves_at_a_grown_round_trip_time_after_eight_samples() {
+        let mut window = Window::new(Congestion::Cubic, MSS, 20 * MSS, true);
+        window.on_ack(&ack(0, 100, MSS));
+        let left_at = (1..20).find(|ms| {
+            window.on_ack(&ack(ms * 3, 113, MSS + ms * 2 * MSS));
+            !window.in_slow_start()
+        });
+        // The first sample was one of the eight, and the least of the round.
+        assert_eq!(left_at, None);
+        let next_round = (20..60).find(|ms| {
+            window.on_ack(&ack(ms * 3, 113, MSS + ms * 2 * MSS));
+            !window.in_slow_start()
+        });
+        assert!(next_round.is_some());
+    }
+
+    #[test]
+    fn a_fixed_window_stays() {
+        let mut window = Window::fixed(MSS, 7 * MSS);
+        window.on_ack(&ack(1, 100, MSS));
+        window.shrink(MSS, Ticks::from_millis(9000));
+        assert_eq!(window.size, 7 * MSS);
+    }
+}

@@ -1,0 +1,270 @@
+//! Sending: what each end puts on the wire, and what the server does about requests.
+
+use super::browser::{Action, Cause, Trigger};
+use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
+use super::load::{HEADERS, Load, Making, Opening, QUIC_HANDSHAKE};
+use super::parameters::{Control, Http, Parameters};
+use super::receiver::Arrival;
+use super::sender::{Hold, Piece};
+use super::ticks::Ticks;
+use super::window::Window;
+use farhop_scenario::Congestion;
+
+/// More connections between two proxies than this are a mistake.
+const MOST_SHARED: usize = 1024;
+/// A window that never limits, with room to add to.
+const NO_LIMIT: u64 = u64::MAX / 4;
+
+impl End {
+    /// An acknowledgement and data arrived.
+    pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) {
+        if let Some(ack) = &packet.ack {
+            self.sender.on_ack(now, ack);
+        }
+        if packet.payload > 0 {
+            let Packet { payload, push, fin, sent, delivered, .. } = *packet;
+            let timeout = self.sender.timeout();
+            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent, delivered }, &self.sender.rtt, timeout);
+        }
+    }
+}
+
+/// Both ends of a new connection.
+fn ends(parameters: &Parameters) -> (End, End) {
+    let tcp = &parameters.tcp;
+    let mss = tcp.mss.get();
+    let initial = mss * u64::from(tcp.initial_window);
+    let counts_bytes = super::habits::Habits::of(tcp).byte_counting;
+    // What the client sends is little: its controller makes no difference beyond slow start.
+    let client = Window::new(Congestion::Reno, mss, initial, counts_bytes);
+    let server = match parameters.control {
+        Control::Tcp => Window::new(tcp.congestion, mss, initial, counts_bytes),
+        Control::FixedRate => Window::fixed(mss, NO_LIMIT),
+    };
+    let (mut client, mut server) = (End::new(tcp, client), End::new(tcp, server));
+    if parameters.control == Control::FixedRate {
+        server.sender.remove_limits();
+    }
+    server.sender.update_offer(0, client.receiver.offer());
+    client.sender.update_offer(0, server.receiver.offer());
+    (client, server)
+}
+
+impl Load<'_> {
+    /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
+    pub(crate) fn flush(&mut self, place: usize, side: Side) {
+        let now = self.now;
+        loop {
+            if side == Side::Server && self.parameters.control == Control::FixedRate {
+                self.leave_out_at_set_rate(place);
+            }
+            let Some(piece) = self.buffers.connections[place].end(side).sender.transmit(now) else { break };
+            self.send(place, side, Some(piece));
+            if self.is_too_long() {
+                break;
+            }
+        }
+        if self.buffers.connections[place].end(side).receiver.due.is_some_and(|due| due <= now) {
+            self.send(place, side, None);
+        }
+        let timer = self.buffers.connections[place].timer(now);
+        if timer != self.buffers.timers[place].0 {
+            self.buffers.timers[place] = (timer, now);
+        }
+    }
+
+    /// Puts a segment on the wire, or an acknowledgement alone.
+    pub(crate) fn send(&mut self, place: usize, side: Side, piece: Option<Piece>) {
+        let now = self.now;
+        let piece = piece.unwrap_or(Piece { payload: 0, push: false, hold: Hold::Nothing, delivered: 0 });
+        let passage = self.route(side).pass(now, piece.payload + HEADERS);
+        self.skipping.note(side, passage.found_idle);
+        let interleaved = self.parameters.interleaves();
+        let connection = &mut self.buffers.connections[place];
+        let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
+        if side == Side::Server && piece.payload > 0 {
+            connection.take_from_responses(piece.payload, interleaved);
+            late = core::mem::take(&mut connection.late);
+            fin = connection.closing && connection.server.sender.next == connection.server.sender.written;
+        }
+        let generation = connection.generation;
+        let ack = Some(connection.end(side).receiver.acknowledge(now, piece.payload > 0));
+        let queue = if side == Side::Client { &mut self.buffers.up } else { &mut self.buffers.down };
+        queue.push_back(Packet {
+            arrival: passage.arrival,
+            kind: Kind::Segment,
+            connection: place,
+            generation,
+            payload: piece.payload,
+            push: piece.push,
+            fin,
+            sent: now,
+            delivered: piece.delivered,
+            ack,
+            waited: passage.waited,
+            link: passage.waited + passage.served.rounded_up(),
+            hold: piece.hold,
+            late,
+        });
+    }
+
+    /// Sends the last segment again.
+    pub(crate) fn repeat(&mut self, place: usize, side: Side, payload: u64) {
+        let now = self.now;
+        _ = self.buffers.connections[place].end(side).receiver.acknowledge(now, payload > 0);
+        self.put(side, Packet { kind: Kind::Repetition, ..Packet::bare(place, now) }, payload + HEADERS);
+    }
+
+    /// Sends a packet of so many bytes on its way.
+    pub(crate) fn put(&mut self, side: Side, packet: Packet, bytes: u64) {
+        let now = self.now;
+        let generation = self.buffers.connections[packet.connection].generation;
+        let passage = self.route(side).pass(now, bytes);
+        self.skipping.note(side, passage.found_idle);
+        let packet = Packet { arrival: passage.arrival, waited: passage.waited, generation, ..packet };
+        match side {
+            Side::Client => self.buffers.up.push_back(packet),
+            Side::Server => self.buffers.down.push_back(packet),
+        }
+    }
+
+    pub(crate) fn send_fin(&mut self, place: usize, side: Side) {
+        let sent = self.now;
+        self.put(side, Packet { kind: Kind::Fin, ..Packet::bare(place, sent) }, HEADERS);
+    }
+
+    /// The document is sent at once.
+    pub(crate) fn send_unasked(&mut self) {
+        let Some(Action::Open) = self.buffers.browser.next_action(self.parameters.http, 1, 1) else {
+            return;
+        };
+        let place = self.open_place();
+        self.buffers.browser.set_ready(place);
+        let Some(Action::Request { object, .. }) = self.buffers.browser.next_action(self.parameters.http, 1, 1) else {
+            return;
+        };
+        let header = self.parameters.response_header_bytes.get();
+        self.note_request(place, object, header);
+        let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
+        let generation = self.buffers.connections[place].generation;
+        self.made(Making { ready: self.now, connection: place, generation, exchange });
+    }
+
+    /// Does what the browser wants done now.
+    pub(crate) fn act(&mut self) {
+        if !core::mem::take(&mut self.may_act) {
+            return;
+        }
+        let &Parameters { http, connections, outstanding, .. } = self.parameters;
+        while let Some(action) = self.buffers.browser.next_action(http, connections, outstanding) {
+            match action {
+                Action::Open => self.open(),
+                Action::Request { place, object } => self.request(place, object),
+            }
+        }
+    }
+
+    /// Connections that share all requests are there from the start.
+    pub(crate) fn open_all(&mut self) {
+        if self.parameters.is_established && self.parameters.http.is_multiplexed() {
+            (0..self.parameters.connections.clamp(1, MOST_SHARED)).for_each(|_| self.open());
+        }
+    }
+
+    fn request(&mut self, place: usize, object: usize) {
+        let header = self.parameters.response_header_bytes.get();
+        self.note_request(place, object, header);
+        let request = self.parameters.request_bytes.get();
+        let response = header + self.workload.size(object);
+        let connection = &mut self.buffers.connections[place];
+        connection.asked.push_back(Exchange { object: Some(object), request, response });
+        connection.client.sender.written += request;
+        self.flush(place, Side::Client);
+        let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
+        self.buffers.browser.objects[object].request_waited = waited;
+    }
+
+    fn note_request(&mut self, place: usize, object: usize, header: u64) {
+        let clock = self.clock();
+        let opening = &mut self.buffers.openings[place];
+        let came_up = !core::mem::replace(&mut opening.used, true) && !self.parameters.is_established;
+        let progress = &mut self.buffers.browser.objects[object];
+        let cause = match progress.named.filter(|(at, ..)| *at == clock) {
+            Some((_, by, ledger)) => Cause { trigger: Trigger::Named { by, ledger }, opening: None },
+            None if came_up => Cause { trigger: opening.trigger, opening: Some((opening.at, opening.connected)) },
+            None => Cause { trigger: self.trigger, opening: None },
+        };
+        (progress.header, progress.cause, progress.requested) = (header, Some(cause), clock);
+    }
+
+    fn open(&mut self) {
+        let place = self.open_place();
+        if self.parameters.is_established {
+            self.connected(place);
+            return;
+        }
+        let bytes = if self.parameters.http == Http::Http3 { QUIC_HANDSHAKE } else { HEADERS };
+        let sent = self.now;
+        self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
+    }
+
+    /// A place for a new connection.
+    fn open_place(&mut self) -> usize {
+        let (mut client, mut server) = ends(self.parameters);
+        client.receiver.set_skipped(self.skipped);
+        server.receiver.set_skipped(self.skipped);
+        let place = self.buffers.vacant.pop().unwrap_or_else(|| {
+            self.buffers.connections.push(Connection::new(client, server));
+            self.buffers.timers.push((Ticks::NEVER, Ticks::ZERO));
+            self.buffers.openings.push(Opening::new(Trigger::Start, Ticks::ZERO));
+            self.buffers.connections.len() - 1
+        });
+        let tls_rounds = u32::try_from(self.parameters.tls_rounds().len()).unwrap_or(0);
+        self.buffers.connections[place].renew(client, server, tls_rounds);
+        self.buffers.openings[place] = Opening::new(self.trigger, self.clock());
+        if self.parameters.is_established {
+            let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
+            let connection = &mut self.buffers.connections[place];
+            connection.client.sender.rtt.sample(rtt);
+            connection.server.sender.rtt.sample(rtt);
+        }
+        self.buffers.browser.pool_opened(place);
+        place
+    }
+
+    /// The client closes a connection after its response (HTTP/1.0).
+    pub(crate) fn close_client(&mut self, place: usize) {
+        self.send_fin(place, Side::Client);
+        self.buffers.connections[place].open = false;
+        self.buffers.timers[place].0 = Ticks::NEVER;
+        self.buffers.vacant.push(place);
+    }
+}
+
+impl Opening {
+    fn new(trigger: Trigger, at: Ticks) -> Self {
+        Self { trigger, at, connected: at, used: false }
+    }
+}
+
+impl Packet {
+    /// A packet without data.
+    fn bare(connection: usize, sent: Ticks) -> Self {
+        Self {
+            arrival: sent,
+            kind: Kind::Segment,
+            connection,
+            generation: 0,
+            payload: 0,
+            push: false,
+            fin: false,
+            sent,
+            delivered: 0,
+            ack: None,
+            waited: Ticks::ZERO,
+            link: Ticks::ZERO,
+            hold: Hold::Nothing,
+            late: (Ticks::ZERO, Ticks::ZERO),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The recursion's laws: any parameters have an answer or an error that names one of them, and time adds up.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use farhop_model::limit;
+use farhop_model::recursion::{
+    Control, Http, PageLoad, Parameters, PrefetchSide, ProxySettings, Recursion, RecursionError, Tls, Workload,
+    WorkloadObject,
+};
+use farhop_results::Architecture;
+use farhop_scenario::{Congestion, FirstAck, Profile, Scenario, TcpConfig, open};
+use farhop_units::{Bytes, Rate};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn scenario(name: &str, assignments: &[&str]) -> Scenario {
+    let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
+    open(name, &assignments).unwrap()
+}
+
+fn load(parameters: &Parameters, workload: &Workload) -> PageLoad {
+    Recursion::new().load(parameters, workload).unwrap()
+}
+
+fn seconds(scenario: &Scenario, change: impl FnOnce(&mut Parameters)) -> f64 {
+    let mut parameters = Parameters::of(scenario);
+    change(&mut parameters);
+    load(&parameters, &Workload::of(&scenario.page).unwrap()).last_byte.as_secs_f64()
+}
+
+fn through(scenario: &Scenario, architecture: Architecture) -> PageLoad {
+    let workload = Workload::of(&scenario.page).unwrap();
+    Recursion::new().load_through(scenario, &workload, architecture, &ProxySettings::default()).unwrap()
+}
+
+/// The parts of a breakdown are rounded to nanoseconds one by one.
+fn adds_up(load: &PageLoad) -> bool {
+    load.breakdown.total().abs_diff(load.last_byte) <= Duration::from_nanos(20)
+}
+
+#[test]
+fn the_demos_take_as_long_as_on_linux() {
+    for (name, measured) in [("demo", 6.04), ("demo-http10", 48.9)] {
+        let scenario = scenario(name, &[]);
+        let load = through(&scenario, Architecture::Direct);
+        println!("{name}: {load:#?}");
+        assert!((load.last_byte.as_secs_f64() / measured - 1.0).abs() < 0.02, "{name}: {load:?}");
+    }
+}
+
+#[test]
+fn the_demo_is_twelve_round_trips() {
+    let load = through(&scenario("demo", &[]), Architecture::Direct);
+    let trips = load.round_trips;
+    assert_eq!((trips.handshake, trips.request, trips.discovery, trips.slow_start), (2, 5, 1, 4));
+    assert_eq!(trips.total(), 12);
+    assert!(adds_up(&load), "{load:?}");
+}
+
+#[test]
+fn every_architecture_has_a_time_between_the_limit_and_direct() {
+    let scenario = scenario("demo", &[]);
+    let direct = through(&scenario, Architecture::Direct).last_byte;
+    for architecture in Architecture::ALL {
+        let load = through(&scenario, *architecture);
+        println!("{}: {:?} {:?} {:?}", architecture.word(), load.last_byte, load.breakdown, load.round_trips);
+        assert!(adds_up(&load), "{load:?}");
+        assert!(load.last_byte >= limit(&scenario), "{} is faster than light: {load:?}", architecture.word());
+        assert!(load.last_byte <= direct, "{} is slower than direct: {load:?}", architecture.word());
+    }
+}
+
+#[test]
+fn pushing_at_a_set_rate_costs_one_round_trip_and_the_transmission() {
+    let scenario = scenario("demo", &[]);
+    let load = through(&scenario, Architecture::Accelerated);
+    assert_eq!((load.round_trips.total(), load.round_trips.request), (1, 1));
+    let beyond = load.last_byte.as_secs_f64() / limit(&scenario).as_secs_f64() - 1.0;
+    assert!((0.0..0.02).contains(&beyond), "{load:?}");
+}
+
+#[test]
+fn a_prefetcher_beyond_a_long_wan_saves_its_round_trips() {
+    let scenario = scenario("demo", &["wan.delay=100ms"]);
+    let workload = Workload::of(&scenario.page).unwrap();
+    let time = |side| {
+        let settings = ProxySettings { side, ..ProxySettings::default() };
+        Recursion::new().load_through(&scenario, &workload, Architecture::PrefetchConventional, &settings).unwrap()
+    };
+    assert!(time(PrefetchSide::Far).last_byte < time(PrefetchSide::Near).last_byte);
+}
+
+#[test]
+fn handshakes_cost_their_round_trips() {
+    let page = scenario("demo", &["page.objects=1", "page.size=5 kB"]);
+    let plain = seconds(&page, |_| {});
+    let tls13 = seconds(&page, |parameters| parameters.tls = Tls::Tls13);
+    let tls12 = seconds(&page, |parameters| parameters.tls = Tls::Tls12);
+    let quic = seconds(&page, |parameters| (parameters.tls, parameters.http) = (Tls::Tls13, Http::Http3));
+    assert!((tls13 - plain - 0.5).abs() < 0.01, "{plain} {tls13}");
+    assert!((tls12 - plain - 1.0).abs() < 0.01, "{plain} {tls12}");
+    assert!((quic - plain).abs() < 0.01, "{plain} {quic}");
+    let mut parameters = Parameters::of(&page);
+    parameters.tls = Tls::Tls13;
+    let load = load(&parameters, &Workload::of(&page.page).unwrap());
+    assert!((load.breakdown.tls.as_secs_f64() - 0.5).abs() < 0.01 && adds_up(&load), "{load:?}");
+    assert_eq!((load.round_trips.handshake, load.round_trips.tls, load.round_trips.request), (1, 1, 1));
+}
+
+#[test]
+fn a_chain_of_names_costs_a_round_trip_each() {
+    let small = Bytes::new(1000);
+    let object = |named| WorkloadObject { size: small, named };
+    let document = scenario("demo", &["http.connections=1"]);
+    let time = |objects: &[WorkloadObject]| load(&Parameters::of(&document), &Workload::new(objects).unwrap());
+    let flat = time(&[object(None), object(Some((0, small)))]);
+    let chain = time(&[object(None), object(Some((0, small))), object(Some((1, small)))]);
+    assert!((chain.last_byte - flat.last_byte).abs_diff(Duration::from_millis(500)) < Duration::from_millis(2));
+    assert_eq!((flat.round_trips.discovery, chain.round_trips.discovery), (1, 2));
+}
+
+#[test]
+fn multiplexing_is_no_slower_than_asking_one_by_one() {
+    let page = scenario("demo", &["http.connections=1"]);
+    let one_by_one = seconds(&page, |_| {});
+    let http2 = seconds(&page, |parameters| parameters.http = Http::Http2);
+    let pipelined = seconds(&page, |parameters| parameters.http = Http::Http11Pipelined);
+    assert!(http2 < one_by_one && pipelined < one_by_one, "{http2} {pipelined} {one_by_one}");
+}
+
+#[test]
+fn servers_that_think_cost_what_they_think() {
+    let page = scenario("demo", &["page.objects=1", "page.size=5 kB"]);
+    let mut parameters = Parameters::of(&page);
+    parameters.delays.response = Duration::from_millis(70);
+    let load = load(&parameters, &Workload::of(&page.page).unwrap());
+    assert_eq!(load.breakdown.server, Duration::from_millis(70));
+    assert!((load.last_byte.as_secs_f64() - seconds(&page, |_| {}) - 0.07).abs() < 1e-4);
+}
+
+#[test]
+fn bbr_fills_the_link_sooner_than_cubic_that_left_slow_start_early() {
+    let page = scenario("demo", &["page.objects=1", "page.size=100 MB", "link.down.rate=20 Mbit/s"]);
+    let bbr = seconds(&page, |parameters| parameters.tcp.congestion = Congestion::Bbr);
+    let cubic = seconds(&page, |_| {});
+    println!("bbr {bbr} s, cubic {cubic} s");
+    assert!(limit(&page).as_secs_f64() < bbr && bbr < cubic, "{bbr} {cubic}");
+}
+
+#[test]
+fn a_terabyte_is_answered_at_once() {
+    let workload = Workload::file(Bytes::new(1_000_000_000_000));
+    for window in [None, Some(4096), Some(65_535), Some(1_000_001)] {
+        for profile in [Profile::Linux, Profile::Rfc, Profile::Bsd1997] {
+            let mut parameters = Parameters::of(&scenario("demo", &[]));
+            parameters.tcp = TcpConfig { max_window: window.map(Bytes::new), ..TcpConfig::of(profile) };
+            let load = load(&parameters, &workload);
+            println!("{profile:?} {window:?}: {load:?}");
+            assert!(load.last_byte > Duration::from_secs(80_000) && adds_up(&load), "{load:?}");
+        }
+    }
+}
+
+#[test]
+fn six_terabytes_side_by_side_are_answered_too() {
+    let size = Bytes::new(1_000_000_000_000);
+    let objects: Vec<_> =
+        (0..7).map(|index| WorkloadObject { size, named: (index > 0).then_some((0, Bytes::new(1000))) }).collect();
+    let load = load(&Parameters::of(&scenario("demo", &[])), &Workload::new(&objects).unwrap());
+    let rate = 7.0 * size.bits_f64() / load.last_byte.as_secs_f64();
+    // The seventh is alone in the end, held by the send buffer.
+    assert!((0.7e8..1e8).contains(&rate), "{rate} {load:?}");
+}
+
+#[test]
+fn a_terabyte_at_once_is_refused_before_it_fills_the_memory() {
+    let mut parameters = Parameters::of(&scenario("demo", &[]));
+    parameters.tcp = TcpConfig { initial_window: u32::MAX, mss: Bytes::new(1), ..TcpConfig::of(Profile::Rfc) };
+    let workload = Workload::file(Bytes::new(1_000_000_000_000));
+    assert_eq!(Recursion::new().load(&parameters, &workload), Err(RecursionError::TooLong));
+}
+
+#[test]
+fn a_connection_that_idles_starts_slowly_again() {
+    // RFC 5681 §4.1: the second response finds the initial window if the server thinks for longer than a timeout.
+    let objects = [
+        WorkloadObject { size: Bytes::new(500_000), named: None },
+        WorkloadObject { size: Bytes::new(500_000), named: Some((0, Bytes::new(499_990))) },
+    ];
+    let workload = Workload::new(&objects).unwrap();
+    let waits = |think| {
+        let mut parameters = Parameters::of(&scenario("demo", &["http.connections=1", "tcp.profile=rfc"]));
+        parameters.delays.response = Duration::from_secs(think);
+        load(&parameters, &workload).round_trips.slow_start
+    };
+    let (short, long) = (waits(0), waits(10));
+    assert!(long > short + 2, "{short} and {long} waits for acknowledgements");
+}
+
+#[test]
+fn what_a_file_waits_for_is_told_apart() {
+    let file = |assignments: &[&str]| {
+        let all =
+            [&["page.objects=1", "page.size=1 MB", "http.connections=1", "tcp.profile=rfc"], assignments].concat();
+        through(&scenario("demo", &all), Architecture::Direct)
+    };
+    let start = file(&[]);
+    assert!(start.breakdown.slow_start > start.last_byte / 2 && start.breakdown.receive_window.is_zero(), "{start:?}");
+    let window = file(&["tcp.max_window=20 kB"]);
+    assert!(window.breakdown.receive_window > window.last_byte / 2, "{window:?}");
+    let slow = file(&["link.down.rate=100 kbit/s"]);
+    assert!(slow.breakdown.transmission > slow.last_byte * 9 / 10, "{slow:?}");
+    let narrow = file(&["link.up.rate=4 kbit/s"]);
+    assert!(narrow.breakdown.queueing > narrow.last_byte / 4, "{narrow:?}");
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let good = Parameters::of(&scenario("demo", &[]));
+    let workload = Workload::file(Bytes::new(5000));
+    let error = |change: &dyn Fn(&mut Parameters)| {
+        let mut parameters = good.clone();
+        change(&mut parameters);
+        Recursion::new().load(&parameters, &workload).unwrap_err().to_string()
+    };
+    assert!(error(&|parameters| parameters.tcp.mss = Bytes::ZERO).contains("mss"));
+    assert!(error(&|parameters| parameters.tcp.max_window = Some(Bytes::ZERO)).contains("max_window"));
+    assert!(error(&|parameters| parameters.tcp.initial_window = 0).contains("initial_window"));
+    assert!(error(&|parameters| parameters.request_bytes = Bytes::ZERO).contains("request_bytes"));
+    assert!(error(&|parameters| parameters.tcp.mss = Bytes::new(1 << 40)).contains("mss"));
+    assert_eq!(Workload::new(&[]), Err(RecursionError::NoObjects));
+    let unknown = WorkloadObject { size: Bytes::new(1), named: Some((1, Bytes::ZERO)) };
+    let first = WorkloadObject { size: Bytes::new(1), named: None };
+    assert_eq!(Workload::new(&[first, unknown]), Err(RecursionError::Reference { object: 1, by: 1 }));
+}
+
+#[test]
+fn windows_below_a_segment_and_delays_of_twenty_minutes_have_answers() {
+    let small = scenario("demo", &["page.objects=1", "page.size=5 kB"]);
+    let narrow = seconds(&small, |parameters| parameters.tcp.max_window = Some(Bytes::new(100)));
+    assert!(narrow > 20.0, "{narrow}");
+    let mut parameters = Parameters::of(&small);
+    parameters.up[1].delay = Duration::from_secs(1200);
+    let load = load(&parameters, &Workload::of(&small.page).unwrap());
+    assert!(load.last_byte > Duration::from_secs(2400) && load.late_acks > 0, "{load:?}");
+}
+
+fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
+    let rate = prop_oneof![
+        Just(None),
+        (1_u64..u64::MAX).prop_map(Rate::from_bits_per_second),
+        (1000_u64..1 << 30).prop_map(Rate::from_bits_per_second)
+    ];
+    let delay = prop_oneof![Just(0_u64), 1_u64..2_000_000_000, any::<u64>()].prop_map(Duration::from_nanos);
+    let size = prop_oneof![Just(0_u64), 1_u64..100_000, 1_u64..10_000_000_000_000];
+    let network = (rate.clone(), rate, delay.clone(), delay);
+    let tcp = (0_usize..3, 0_usize..4, 1_u32..2000, prop::option::of(1_u64..10_000_000), 1_u64..20_000, any::<bool>());
+    let http = (0_usize..5, 0_usize..9, 1_u64..5000, 0_u64..5000, 0_usize..3, any::<[bool; 3]>());
+    (network, tcp, http, prop::collection::vec((size, any::<u64>()), 1..6)).prop_map(|(network, tcp, http, objects)| {
+        let mut parameters = Parameters::of(&scenario("demo", &[]));
+        (parameters.down[1].rate, parameters.up[1].rate) = (network.0, network.1);
+        (parameters.down[1].delay, parameters.up[1].delay) = (network.2, network.3);
+        parameters.tcp = TcpConfig {
+            profile: [Profile::Linux, Profile::Rfc, Profile::Bsd1997][tcp.0],
+            congestion: [Congestion::Reno, Congestion::NewReno, Congestion::Cubic, Congestion::Bbr][tcp.1],
+            initial_window: tcp.2,
+            max_window: tcp.3.map(Bytes::new),
+            receive_buffer: Bytes::new(http.2 * 1000),
+            mss: Bytes::new(tcp.4),
+            first_ack: if tcp.5 { FirstAck::Immediate } else { FirstAck::Delayed },
+        };
+        parameters.http = [Http::Http10, Http::Http11, Http::Http11Pipelined, Http::Http2, Http::Http3][http.0];
+        (parameters.connections, parameters.tls) = (http.1, [Tls::None, Tls::Tls12, Tls::Tls13][http.4]);
+        (parameters.request_bytes, parameters.response_header_bytes) = (Bytes::new(http.2), Bytes::new(http.3));
+        let [established, pushes, fixed] = http.5;
+        (parameters.is_established, parameters.pushes) = (established, pushes);
+        parameters.control = if fixed { Control::FixedRate } else { Control::Tcp };
+        let object = |(index, (size, at)): (usize, (u64, u64))| WorkloadObject {
+            size: Bytes::new(size),
+            named: (index > 0).then_some((index / 2, Bytes::new(at))),
+        };
+        (parameters, objects.into_iter().enumerate().map(object).collect())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn anything_has_an_answer_that_adds_up_or_an_error((parameters, objects) in parameters()) {
+        let workload = Workload::new(&objects).unwrap();
+        if let Ok(load) = Recursion::new().load(&parameters, &workload) {
+            prop_assert!(adds_up(&load), "{load:?}");
+            prop_assert!(load.first_byte <= load.last_byte, "{load:?}");
+            let propagation = parameters.down[1].delay + parameters.up[1].delay;
+            prop_assert!(load.last_byte + Duration::from_nanos(2) >= propagation, "{load:?}");
+        }
+    }
+
+    #[test]
+    fn buffers_that_were_used_before_change_nothing((first, objects) in parameters(), (second, more) in parameters()) {
+        let mut used = Recursion::new();
+        _ = used.load(&first, &Workload::new(&objects).unwrap());
+        let workload = Workload::new(&more).unwrap();
+        prop_assert_eq!(used.load(&second, &workload), Recursion::new().load(&second, &workload));
+    }
+}

@@ -1,0 +1,209 @@
+//! The model's recursion against the simulator: two implementations that share nothing but the scenario.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and may print")]
+
+use farhop_model::recursion::{Parameters, Recursion, Workload};
+use farhop_scenario::{Scenario, open};
+use farhop_sim::simulate;
+use farhop_units::Probability;
+
+/// A generator that every machine runs alike (Knuth's MMIX constants).
+struct Dice(u64);
+
+impl Dice {
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[usize::try_from(self.draw()).unwrap() % choices.len()]
+    }
+
+    fn between(&mut self, least: f64, most: f64) -> f64 {
+        let share = f64::from(u32::try_from(self.draw()).unwrap()) / f64::from(1_u32 << 31);
+        (least.ln() + share * (most / least).ln()).exp()
+    }
+}
+
+/// Assignments of one case; the same number gives the same case.
+fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
+    let mut dice = Dice(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (0..4).for_each(|_| _ = dice.draw());
+    let profile = dice.pick(&["linux", "rfc", "bsd-1997"]);
+    let mut assignments = vec![
+        format!("tcp.profile={profile}"),
+        format!("tcp.congestion={}", dice.pick(congestion)),
+        format!("tcp.initial_window={}", dice.pick(&["1", "2", "3", "4", "10", "10", "32"])),
+        format!("tcp.max_window={}", dice.pick(&["4096 B", "10000 B", "16 KiB", "65535 B", "1 MB", "unlimited"])),
+        format!("tcp.receive_buffer={}", dice.pick(&["32 MiB", "32 MiB", "512 KiB", "50 kB"])),
+        format!("tcp.mss={}", dice.pick(&["1448", "1448", "536", "1200"])),
+        format!("tcp.first_ack={}", dice.pick(&["immediate", "delayed"])),
+        format!("link.down.rate={:.0} bit/s", dice.between(64e3, 200e6)),
+        format!("link.up.rate={:.0} bit/s", dice.between(16e3, 100e6)),
+        format!("link.down.delay={:.3} ms", dice.between(5.0, 300.0)),
+        format!("link.up.delay={:.3} ms", dice.between(5.0, 300.0)),
+        format!("link.down.framing={}", dice.pick(&["none", "none", "redundancy=16/15", "overhead=8B"])),
+        "link.down.queue=unlimited".to_owned(),
+        "link.up.queue=unlimited".to_owned(),
+        format!("wan.delay={:.3} ms", dice.between(1.0, 40.0)),
+        "run.architectures=direct".to_owned(),
+    ];
+    assignments.extend(page.iter().map(|&text| text.to_owned()));
+    assignments
+}
+
+struct Compared {
+    assignments: Vec<String>,
+    model: f64,
+    sim: f64,
+    late_acks: u64,
+}
+
+impl Compared {
+    fn error(&self) -> f64 {
+        self.model / self.sim - 1.0
+    }
+}
+
+fn compare(name: &str, assignments: Vec<String>) -> Option<Compared> {
+    let scenario: Scenario = open(name, &assignments).unwrap();
+    let sim = simulate(&scenario, 1).rows.first()?.page_load_s;
+    let workload = Workload::of(&scenario.page).unwrap();
+    let load = Recursion::new().load(&Parameters::of(&scenario), &workload).unwrap();
+    let total = load.breakdown.total().as_secs_f64();
+    let model = load.last_byte.as_secs_f64();
+    assert!((total - model).abs() < 1e-6 * model.max(1e-3), "{assignments:?}: {load:?}");
+    Some(Compared { assignments, model, sim, late_acks: load.late_acks })
+}
+
+/// Mean and largest error of so many cases, and the worst ones in print.
+fn errors(mut cases: Vec<Compared>) -> (f64, f64) {
+    cases.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
+    for case in cases.iter().take(4) {
+        println!(
+            "{:+.4} % model {} sim {}\n    {}",
+            case.error() * 100.0,
+            case.model,
+            case.sim,
+            case.assignments.join("; ")
+        );
+    }
+    let count = f64::from(u32::try_from(cases.len()).unwrap());
+    let mean = cases.iter().map(|case| case.error().abs()).sum::<f64>() / count;
+    println!("{} cases: mean {:.5} %, most {:.5} %", cases.len(), mean * 100.0, cases[0].error().abs() * 100.0);
+    (mean, cases[0].error().abs())
+}
+
+fn single_flows(numbers: core::ops::Range<u64>, congestion: &[&str]) -> Vec<Compared> {
+    let flow = |number| {
+        let mut dice = Dice(number);
+        (0..3).for_each(|_| _ = dice.draw());
+        let size = format!("page.size={:.0} B", dice.between(1e3, 3e6));
+        compare("obata-2002", case(number, congestion, &["page.objects=1", &size, "http.connections=1"]))
+    };
+    numbers.filter_map(flow).collect()
+}
+
+#[test]
+fn one_reno_flow_takes_as_long_as_in_the_simulator() {
+    let (mean, most) = errors(single_flows(0..240, &["reno", "newreno"]));
+    assert!(mean < 0.0005 && most < 0.005);
+}
+
+#[test]
+fn one_cubic_flow_takes_as_long_as_in_the_simulator() {
+    let (mean, most) = errors(single_flows(1000..1200, &["cubic"]));
+    assert!(mean < 0.0005 && most < 0.005);
+}
+
+#[test]
+fn pages_take_as_long_as_in_the_simulator() {
+    let page = |number| {
+        let mut dice = Dice(number);
+        (0..3).for_each(|_| _ = dice.draw());
+        let objects = format!("page.objects={}", dice.pick(&["2", "5", "12", "30"]));
+        let size = format!("page.size={:.0} B", dice.between(3e3, 2e5));
+        let version = format!("http.version={}", dice.pick(&["1.0", "1.1", "1.1", "1.1-pipelined"]));
+        let most: &[&str] = if version.ends_with("pipelined") { &["1"] } else { &["1", "2", "4", "6", "6"] };
+        let connections = format!("http.connections={}", dice.pick(most));
+        compare("obata-2002", case(number, &["reno", "newreno", "cubic"], &[&objects, &size, &version, &connections]))
+    };
+    let cases: Vec<Compared> = (2000..2200).filter_map(page).collect();
+    let (late, punctual): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.late_acks > 0);
+    println!("{} pages on which timers run out though nothing is lost:", late.len());
+    errors(late);
+    let (mean, most) = errors(punctual);
+    assert!(mean < 0.0005 && most < 0.005);
+}
+
+/// Long transfers, of which the recursion leaves out what repeats.
+#[test]
+fn skipping_rounds_changes_nothing() {
+    let flow = |number| {
+        let mut dice = Dice(number);
+        (0..3).for_each(|_| _ = dice.draw());
+        let size = format!("page.size={:.0} B", dice.between(1e7, 1e8));
+        compare("obata-2002", case(number, &["reno", "cubic"], &["page.objects=1", &size, "http.connections=1"]))
+    };
+    let (mean, most) = errors((3000..3040).filter_map(flow).collect());
+    assert!(mean < 0.0005 && most < 0.005);
+}
+
+/// Expected losses are formulas; a mean of 31 simulated loads is not exact either.
+#[test]
+fn expected_losses_are_of_the_right_size() {
+    let (mut errors, mut recursion) = (Vec::new(), Recursion::new());
+    for profile in ["linux", "rfc"] {
+        for size in ["50 kB", "500 kB", "5 MB"] {
+            for percent in [0.01, 0.1, 0.5, 1.0, 2.0, 5.0] {
+                let assignments = [
+                    format!("tcp.profile={profile}"),
+                    format!("page.size={size}"),
+                    format!("link.down.loss={percent} %"),
+                    "page.objects=1".to_owned(),
+                    "run.runs=31".to_owned(),
+                    "run.architectures=direct".to_owned(),
+                    "tcp.congestion=newreno".to_owned(),
+                ];
+                let scenario: Scenario = open("demo", &assignments).unwrap();
+                let loads = simulate(&scenario, 1).loads;
+                let sim = loads.iter().map(|load| load.page_load_s).sum::<f64>() / 31.0;
+                let (parameters, workload) = (Parameters::of(&scenario), Workload::of(&scenario.page).unwrap());
+                let loss = Probability::new(percent / 100.0).unwrap();
+                let load = recursion.load_with_loss(&parameters, &workload, loss).unwrap();
+                let error = load.last_byte.as_secs_f64() / sim - 1.0;
+                println!(
+                    "{profile}, {size}, {percent} %: model {:?}, sim {sim:.3} s: {:+.1} %",
+                    load.last_byte,
+                    error * 100.0
+                );
+                errors.push(error.abs());
+            }
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    println!("median {:.3}, most {:.3}", errors[errors.len() / 2], errors[errors.len() - 1]);
+    assert!(errors[errors.len() / 2] < 0.1 && errors[errors.len() - 1] < 0.5);
+}
+
+/// Those whose links do nothing that the recursion leaves out, and whose round trips are below the first timeout.
+#[test]
+fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
+    let shipped = [
+        "demo",
+        "demo-http10",
+        "geo-consumer",
+        "transpacific",
+        "quic4sat-10-2",
+        "quic4sat-50-10",
+        "quic4sat-50-0.5",
+        "quic4sat-250-3",
+        "obata-2002",
+        "vsat-2001",
+        "nz-us",
+    ];
+    let only_direct = || vec!["run.architectures=direct".to_owned()];
+    let (mean, most) = errors(shipped.into_iter().filter_map(|name| compare(name, only_direct())).collect());
+    assert!(mean < 1e-6 && most < 1e-6);
+}
