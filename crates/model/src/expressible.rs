@@ -8,25 +8,49 @@ use farhop_scenario::{Access, ChannelConfig, DirectionConfig, Discipline, Jitter
 
 /// Why no formula describes `scenario`'s path: the first thing on it that none has a term for, and where it is.
 pub(crate) fn why_inexpressible(scenario: &Scenario) -> Option<String> {
-    let channels = [("link", &scenario.link), ("wan", &scenario.wan), ("lan", &scenario.lan)];
-    let (place, what) = channels.into_iter().find_map(|(name, channel)| unknown_of_channel(name, channel))?;
+    let (place, what) = first_unknown(scenario, |way| {
+        let framing = (!way.framing.is_none()).then_some("framing");
+        unknown_of_direction(way).or(framing)
+    })?;
     Some(format!("no published formula knows {what} ({place})"))
 }
 
-fn unknown_of_channel(name: &str, channel: &ChannelConfig) -> Option<(String, &'static str)> {
+/// Why farhop's own model does not describe `scenario`'s path. It knows framing, and does not ignore losses.
+pub(crate) fn why_not_recursive(scenario: &Scenario) -> Option<String> {
+    let (place, what) = first_unknown(scenario, |way| {
+        let losses = (!way.loss.is_none()).then_some("losses");
+        unknown_of_direction(way).or(losses)
+    })?;
+    Some(format!("farhop's model does not know {what} ({place})"))
+}
+
+/// The first place of the path of which `unknown` says something, and what.
+fn first_unknown(
+    scenario: &Scenario,
+    unknown: impl Fn(&DirectionConfig) -> Option<&'static str>,
+) -> Option<(String, &'static str)> {
+    let channels = [("link", &scenario.link), ("wan", &scenario.wan), ("lan", &scenario.lan)];
+    channels.into_iter().find_map(|(name, channel)| unknown_of_channel(name, channel, &unknown))
+}
+
+fn unknown_of_channel(
+    name: &str,
+    channel: &ChannelConfig,
+    unknown: &impl Fn(&DirectionConfig) -> Option<&'static str>,
+) -> Option<(String, &'static str)> {
     if channel.access != Access::Dedicated {
         return Some(("access".to_owned(), "medium access on a shared channel"));
     }
     let ways = [("down", &channel.down), ("up", &channel.up)];
-    ways.into_iter().find_map(|(way, config)| Some((format!("{name}.{way}"), unknown_of_direction(config)?)))
+    ways.into_iter().find_map(|(way, config)| Some((format!("{name}.{way}"), unknown(config)?)))
 }
 
+/// What neither knows.
 fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
     let unknowns = [
         (config.trace.is_some(), "a recorded rate or delay"),
         (matches!(config.orbit, Some(Orbit::LowEarth { .. })), "a delay that changes as satellites pass"),
         (config.discipline != Discipline::DropTail, "a queue that is not first in, first out"),
-        (!config.framing.is_none(), "framing"),
         (config.jitter != Jitter::None, "jitter"),
         (!config.reordering.probability.is_zero(), "reordering"),
         (config.outages != Outages::None, "outages"),
@@ -38,8 +62,8 @@ fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::predict::tests::scenario;
-    use crate::{limit, predict};
+    use crate::limit;
+    use crate::predict::tests::{predict, scenario};
     use farhop_scenario::{Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit};
     use farhop_units::{Bytes, Probability};
     use std::time::Duration;

@@ -33,6 +33,7 @@ pub mod mathis_1997;
 pub mod mended;
 pub mod obata_2001;
 pub mod obata_2002;
+mod own;
 pub mod padhye_1998;
 mod path;
 mod predict;

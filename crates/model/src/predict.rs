@@ -7,7 +7,7 @@
 use crate::expressible::why_inexpressible;
 use crate::mended::{self, Mends};
 use crate::well_known::{self, Answer, data_sets, initial_window};
-use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002};
+use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002, own};
 use farhop_results::{Architecture, CacheState, Gap, Row, Source};
 use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
@@ -26,11 +26,16 @@ pub struct Prediction {
     pub throughput: Option<Rate>,
 }
 
-/// Every published formula that applies to `scenario`, for each of its architectures.
+/// farhop's own model and every published formula that applies to `scenario`, for each of its architectures.
 pub fn predict(scenario: &Scenario) -> Prediction {
+    collect(scenario, predict_architecture)
+}
+
+/// What `rows` gives for each architecture.
+fn collect(scenario: &Scenario, rows: impl Fn(&Scenario, Architecture) -> Result<Vec<Row>, String>) -> Prediction {
     let mut prediction = Prediction { rows: Vec::new(), gaps: Vec::new(), saturation_window: None, throughput: None };
     for &architecture in &scenario.run.architectures {
-        match predict_architecture(scenario, architecture) {
+        match rows(scenario, architecture) {
             Ok(rows) => prediction.rows.extend(rows),
             Err(reason) => prediction.gaps.push(Gap { architecture, source: Source::Predicted, reason }),
         }
@@ -43,8 +48,27 @@ pub fn predict(scenario: &Scenario) -> Prediction {
     prediction
 }
 
-/// The rows of one architecture, or why there are none.
+/// The rows of one architecture, farhop's own first, or why there are none.
 fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Result<Vec<Row>, String> {
+    let published = predict_by_formulas(scenario, architecture);
+    match (own_row(scenario, architecture), published) {
+        (Ok(own), published) => Ok(own.into_iter().chain(published.unwrap_or_default()).collect()),
+        (Err(_), Ok(rows)) => Ok(rows),
+        (Err(own), Err(published)) if published.contains(&own) => Err(published),
+        (Err(own), Err(published)) => Err(format!("{published}; {own}")),
+    }
+}
+
+/// The row of farhop's own model; none if the load takes no time.
+fn own_row(scenario: &Scenario, architecture: Architecture) -> Result<Option<Row>, String> {
+    let own = own::answer(scenario, architecture)?;
+    let answer = Answer { method: own::METHOD, time: own.time, assumed: vec![own.note], joins_links: false };
+    let row = row(scenario, architecture, &answer);
+    Ok(row.map(|row| Row { first_byte_s: Some(own.first_byte.as_secs_f64()), ..row }))
+}
+
+/// The rows of the formulas for one architecture, or why there are none.
+fn predict_by_formulas(scenario: &Scenario, architecture: Architecture) -> Result<Vec<Row>, String> {
     let (obata, why_not) = match formulas(scenario, architecture) {
         Ok(formulas) => (formulas, String::new()),
         Err(reason) => (&[][..], reason),
@@ -226,6 +250,12 @@ pub(crate) mod tests {
     //! Also builds the scenarios for this crate's tests.
 
     use super::*;
+
+    /// What the formulas alone say.
+    pub(crate) fn predict(scenario: &Scenario) -> Prediction {
+        collect(scenario, predict_by_formulas)
+    }
+
     use farhop_scenario::{ChannelConfig, DirectionConfig, HttpConfig, Object, Page, Profile, RunConfig, TcpConfig};
 
     /// One direction of a geostationary link: 250 ms, 100 Mbit/s.
@@ -258,6 +288,24 @@ pub(crate) mod tests {
 
     fn methods(prediction: &Prediction) -> Vec<&str> {
         prediction.rows.iter().map(|row| row.method.as_str()).collect()
+    }
+
+    #[test]
+    fn our_own_model_stands_before_the_formulas_and_fills_what_they_do_not_describe() {
+        let mut scenario = scenario(&[5000; 10]);
+        scenario.run.architectures = Architecture::ALL.to_vec();
+        let prediction = super::predict(&scenario);
+        for &architecture in Architecture::ALL {
+            let first = prediction.rows.iter().find(|row| row.architecture == architecture);
+            assert_eq!(first.map(|row| row.method.as_str()), Some(own::METHOD), "{architecture}");
+        }
+        assert_eq!(prediction.gaps, []);
+        scenario.link.up.jitter = farhop_scenario::Jitter::Uniform(Duration::from_millis(1));
+        let reasons: Vec<_> = super::predict(&scenario).gaps.into_iter().map(|gap| gap.reason).collect();
+        assert_eq!(
+            reasons[0],
+            "no published formula knows jitter (link.up); farhop's model does not know jitter (link.up)"
+        );
     }
 
     #[test]

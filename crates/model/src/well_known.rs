@@ -264,8 +264,7 @@ fn page_graph(scenario: &Scenario) -> Option<Result<Answer, ModelError>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict;
-    use crate::predict::tests::scenario;
+    use crate::predict::tests::{predict, scenario};
     use farhop_results::Row;
     use proptest::prelude::*;
 
