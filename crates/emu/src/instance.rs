@@ -159,6 +159,12 @@ impl Instance {
         !self.namespaces().is_empty() || !self.own_files().is_empty()
     }
 
+    /// Ends what was started inside while everything was being removed, by its environment: its namespaces have no names any
+    /// more, and the instance's number may be another's.
+    pub(crate) fn end_stragglers(&self) {
+        process::end_all_inside(&[] as &[PathBuf], &self.word);
+    }
+
     /// Removes everything. Does it again without harm.
     pub(crate) fn remove(&self) {
         *self.is_going.write().unwrap_or_else(PoisonError::into_inner) = true;

@@ -95,6 +95,8 @@ fn remove_on_signal(mut reader: PipeReader) {
     // Held until the end, so that nobody starts a testbed any more.
     let live = live();
     live.iter().for_each(|instance| instance.remove());
+    // Another thread may have started a command meanwhile.
+    live.iter().for_each(|instance| instance.end_stragglers());
     if let Ok(signal) = Signal::try_from(libc::c_int::from_ne_bytes(number)) {
         end_by(signal);
     }

@@ -16,9 +16,12 @@ use crate::host::{Host, Node};
 use crate::hosts::Hosts;
 use crate::{EmuError, kernel_tcp};
 use farhop_units::Bytes;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Measurements until the window must be right. Window and buffer are linear, so that the third fits but for rounding.
 const ATTEMPTS: usize = 5;
@@ -105,17 +108,32 @@ fn connect<T: Send + 'static>(
     let address = listener.local_addr()?;
     let sending = server.spawn("farhop-window", move || {
         let mut stream = TcpStream::connect(address)?;
+        // A connection that is reset before it is accepted may never be.
+        stream.read_exact(&mut [0])?;
         let seen = at_server(&mut stream);
         // The connection is reset, so that nothing follows what tells the client of its end: the link is free of it then.
         setsockopt(&stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
         seen
     });
-    let (mut stream, _) = listener.accept()?;
+    let mut stream = accept(&listener)?;
+    stream.write_all(&[0])?;
     let answered = at_client(&mut stream);
     let _ = stream.read(&mut [0]);
     match sending.join() {
         Ok(seen) => answered.and(seen),
         Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// What a connection over links without delay is given to come about, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The next connection.
+fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let timeout = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
+    match poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], timeout)? {
+        0 => Err(io::Error::new(io::ErrorKind::TimedOut, "no connection from the server to the client")),
+        _ => Ok(listener.accept()?.0),
     }
 }
 
