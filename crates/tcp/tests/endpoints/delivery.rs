@@ -11,7 +11,8 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let congestion = prop_oneof![Just(Congestion::Reno), Just(Congestion::NewReno), Just(Congestion::Cubic)];
     let first_ack = prop_oneof![Just(FirstAck::Immediate), Just(FirstAck::Delayed)];
     let max_window = prop_oneof![Just(None), (1_u64..100_000).prop_map(|bytes| Some(Bytes::new(bytes)))];
-    let buffer = prop_oneof![Just(TcpConfig::LINUX_LARGEST_BUFFER), (1_u64..500_000).prop_map(Bytes::new)];
+    // Windows of two segments and more: what is below is probed for, with bytes that count twice.
+    let buffer = prop_oneof![Just(TcpConfig::LINUX_LARGEST_BUFFER), (40_000_u64..500_000).prop_map(Bytes::new)];
     (profile, congestion, 1_u32..20, max_window, buffer, 200_u64..9000, first_ack).prop_map(
         |(profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack)| TcpConfig {
             profile,
