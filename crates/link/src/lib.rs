@@ -1,6 +1,6 @@
 //! A far link as a sans-IO machine: both directions between a gateway and its terminals.
 //!
-//! Each direction is queue → serializer → pipe → loss. [`Channel`] never asks the time and never sleeps: a caller tells
+//! Each way is queue → serializer or slots → pipe → impairments. [`Channel`] never asks the time and never sleeps: a caller tells
 //! it what happened and when, and asks what came of it. A call with `now` first runs everything that was due until
 //! then, at the time it was due, so that outputs depend on arrivals, changes and the seed, never on how late a timer was
 //! served. The same machine therefore runs on virtual time in a simulator and on a timer in an emulator, and [`replay()`]
