@@ -6,7 +6,7 @@
 //! loss model).
 
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use farhop_units::Probability;
 
 /// Decides packet by packet.
@@ -21,8 +21,8 @@ pub(crate) struct Corruption {
 impl Corruption {
     /// The corruption of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(probability: Probability, seed: u64, entry: Port) -> Self {
-        let whether = Stream::new(seed, Impairment::Corruption, entry);
-        let place = Stream::new(seed, Impairment::CorruptedBit, entry);
+        let whether = random::stream(seed, Impairment::Corruption, entry);
+        let place = random::stream(seed, Impairment::CorruptedBit, entry);
         Self { probability, whether, place, packets: 0 }
     }
 

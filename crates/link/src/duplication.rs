@@ -4,7 +4,7 @@
 //! a copy that comes later, among other packets, is left out, and so is a third one.
 
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use farhop_units::Probability;
 
 /// Decides packet by packet.
@@ -18,7 +18,7 @@ pub(crate) struct Duplication {
 impl Duplication {
     /// The duplication of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(probability: Probability, seed: u64, entry: Port) -> Self {
-        Self { probability, stream: Stream::new(seed, Impairment::Duplication, entry), packets: 0 }
+        Self { probability, stream: random::stream(seed, Impairment::Duplication, entry), packets: 0 }
     }
 
     /// Whether the next packet arrives twice.

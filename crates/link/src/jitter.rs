@@ -6,7 +6,7 @@
 //! packet to packet (a trace of delays has that).
 
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use crate::text::{Terms, time};
 use core::fmt;
 use core::str::FromStr;
@@ -79,7 +79,7 @@ pub(crate) struct JitterProcess {
 impl JitterProcess {
     /// The jitter of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(jitter: Jitter, seed: u64, entry: Port) -> Self {
-        Self { jitter, stream: Stream::new(seed, Impairment::Jitter, entry), packets: 0 }
+        Self { jitter, stream: random::stream(seed, Impairment::Jitter, entry), packets: 0 }
     }
 
     /// How much longer the next packet takes.

@@ -5,7 +5,7 @@
 //! reorders. Left out: packets that take a shorter way than those before them, several parallel ways.
 
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use crate::text::{Terms, time};
 use core::fmt;
 use core::str::FromStr;
@@ -70,7 +70,7 @@ pub(crate) struct ReorderingProcess {
 impl ReorderingProcess {
     /// The reordering of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(reordering: Reordering, seed: u64, entry: Port) -> Self {
-        Self { reordering, stream: Stream::new(seed, Impairment::Reordering, entry), packets: 0 }
+        Self { reordering, stream: random::stream(seed, Impairment::Reordering, entry), packets: 0 }
     }
 
     /// How long the next packet is held back, if it is.

@@ -18,6 +18,7 @@ pub mod duration;
 mod instant;
 mod number;
 mod probability;
+pub mod random;
 mod rate;
 
 pub use bytes::Bytes;

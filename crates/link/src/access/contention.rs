@@ -7,7 +7,7 @@
 
 use super::Backoff;
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -90,7 +90,7 @@ impl Contention {
         let contender = &mut self.terminals[usize::from(terminal)];
         let offset = match window {
             0 | 1 => 0,
-            _ => Stream::new(self.seed, Impairment::Access, Port::Terminal(terminal))
+            _ => random::stream(self.seed, Impairment::Access, Port::Terminal(terminal))
                 .below(contender.draws, window.into()),
         };
         contender.draws += u64::from(window > 1);

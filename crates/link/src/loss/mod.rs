@@ -10,7 +10,7 @@ mod model;
 pub use model::{GilbertElliott, LossModel};
 
 use crate::Port;
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use farhop_units::{Bytes, Probability};
 
 /// Decides packet by packet.
@@ -27,7 +27,7 @@ pub(crate) struct Loss {
 impl Loss {
     /// The losses of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(model: LossModel, seed: u64, entry: Port) -> Self {
-        let stream = |impairment| Stream::new(seed, impairment, entry);
+        let stream = |impairment| random::stream(seed, impairment, entry);
         let (losses, bursts) = (stream(Impairment::Loss), stream(Impairment::Burst));
         Self { model, losses, bursts, packets: 0, is_bad: false }
     }

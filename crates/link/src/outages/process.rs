@@ -4,7 +4,7 @@
 //! after the other, phase n from number n of the stream, so that even phases are up and odd ones outages. After a million
 //! outages the pattern repeats, which bounds the way to any moment.
 
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment, Stream};
 use crate::{Outages, Port};
 use farhop_units::Instant;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Phase {
 impl OutageProcess {
     /// The outages of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(outages: &Outages, seed: u64, entry: Port) -> Self {
-        let stream = Stream::new(seed, Impairment::Outage, entry);
+        let stream = random::stream(seed, Impairment::Outage, entry);
         Self { stream, schedule: Schedule::new(outages, stream), phase: Phase::EMPTY }
     }
 

@@ -3,7 +3,7 @@
 use crate::Access;
 use crate::Port;
 use crate::access::{Action, Scheduler};
-use crate::random::{Impairment, Stream};
+use crate::random::{self, Impairment};
 use farhop_units::{Bytes, Instant, Rate};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -164,8 +164,8 @@ impl<M: Machine> Play<M> {
 
 /// Poisson arrivals: times of mean distance `mean`, each at a terminal drawn uniformly.
 pub(super) fn poisson(mean: Duration, terminals: u16, seed: u64) -> impl Iterator<Item = (Instant, u16)> {
-    let times = Stream::new(seed, Impairment::Jitter, Port::Gateway);
-    let places = Stream::new(seed, Impairment::Loss, Port::Gateway);
+    let times = random::stream(seed, Impairment::Jitter, Port::Gateway);
+    let places = random::stream(seed, Impairment::Loss, Port::Gateway);
     (0..).scan(Instant::START, move |now, index| {
         *now += mean.mul_f64(-(1.0 - times.uniform(index)).ln());
         Some((*now, u16::try_from(places.below(index, terminals.into())).unwrap()))
