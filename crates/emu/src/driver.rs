@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The link's thread reads what has arrived, feeds the channel with the time of reading and sleeps until a packet arrives or
-//! one is about to fall due. The channel decides everything from arrival times; a late wake-up makes a delivery late but
-//! changes no decision. Lateness is the time at which a packet is handed to the kernel minus the time it was due.
+//! one is about to fall due; on a dense link it handles what comes within 50 µs together ([`sleep`]). The channel decides
+//! everything from arrival times; a late wake-up makes a delivery late but changes no decision. Lateness is the time at which a
+//! packet is handed to the kernel minus the time it was due.
 //!
 //! A packet is handed over by the link's thread itself where that takes hardly longer than copying it ([`Device::is_quick`])
 //! and no more wait to be read; else by a thread of its direction ([`writer`]).
@@ -38,7 +39,8 @@ use farhop_link::{Direction, Port};
 use poller::{Poller, Ready};
 use real_time::Priority;
 use remote::{Command, Commands};
-use sleep::Sleep;
+use segment::READ_BATCH;
+use sleep::{Nap, Sleep};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -168,15 +170,18 @@ impl Round {
     fn wait(&mut self, poller: &mut Poller, progress: Progress) -> bool {
         let now = self.clock.now();
         let due = self.segments.iter().filter_map(Segment::next_timeout).min();
-        let span = due.map(|due| self.sleep.span(due.since(now)));
-        let timeout = match progress {
+        let nap = match progress {
             // Even a busy link looks for commands between batches.
-            Progress::Busy => Some(Duration::ZERO),
-            Progress::Idle => span,
-            Progress::Behind => Some(span.map_or(CATCH_UP, |span| span.min(CATCH_UP))),
+            Progress::Busy => Nap::NONE,
+            Progress::Idle => self.sleep.nap(now, due.map(|due| due.since(now))),
+            Progress::Behind => {
+                let Nap { span, .. } = self.sleep.nap(now, due.map(|due| due.since(now)));
+                Nap { span: Some(span.map_or(CATCH_UP, |span| span.min(CATCH_UP))), deaf: true }
+            }
         };
-        let is_called = poller.wait(&self.commands, timeout, progress == Progress::Behind, &mut self.ready);
-        if let Some(slept) = timeout.filter(|slept| !slept.is_zero() && self.ready.is_empty() && !is_called) {
+        let is_called = poller.wait(&self.commands, nap, &mut self.ready);
+        let is_undisturbed = !is_called && (nap.deaf || self.ready.is_empty());
+        if let Some(slept) = nap.span.filter(|slept| !slept.is_zero() && is_undisturbed) {
             self.sleep.woken(now + slept, self.clock.now());
         }
         is_called
@@ -216,8 +221,9 @@ impl Round {
                 continue;
             }
             match self.segments[segment].receive(segment, port, self.clock, &self.writers) {
-                Some(0) => {}
-                Some(_) => progress = Progress::Busy,
+                Some(READ_BATCH) => progress = Progress::Busy,
+                // Nothing more waits.
+                Some(_) => {}
                 // A device that was deleted by hand would wake the thread for ever, at real-time priority.
                 None => poller.forget(self.segments[segment].ends().device(port)),
             }

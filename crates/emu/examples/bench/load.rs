@@ -2,8 +2,10 @@
 
 use farhop_emu::{Host, Namespace, Testbed};
 use farhop_units::{Bytes, Rate};
-use std::io::{Read, Write};
+use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, sendmmsg};
+use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -92,7 +94,7 @@ pub(crate) fn udp(bed: &Testbed, rate: Rate, size: Bytes, end: Instant) -> Datag
     let (ready, is_ready) = mpsc::channel();
     let receiver = bed.host(Host::Client).spawn("receiver", move || {
         let socket = UdpSocket::bind(address).expect("a free port");
-        set_receive_buffer(&socket, 32 << 20);
+        set_receive_buffer(&socket, 4 << 20);
         socket.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
         ready.send(()).expect("the caller waits");
         count(&socket)
@@ -108,40 +110,77 @@ pub(crate) fn udp(bed: &Testbed, rate: Rate, size: Bytes, end: Instant) -> Datag
     Datagrams { sent, received, span }
 }
 
+/// How often datagrams are sent if more are due: one burst of them at a time.
+const TICK: Duration = Duration::from_micros(100);
+/// A sender that was held up makes up for it at no more than so many times its rate.
+const CATCH_UP: u32 = 2;
+/// A burst has at most what is due in this time.
+const LONGEST_BURST: Duration = Duration::from_millis(1);
+
+/// Every datagram is due at a time of its own, counted from the start, so that the rate is kept whatever a sleep takes.
 fn send_evenly(socket: &UdpSocket, interval: Duration, length: usize, end: Instant) -> u64 {
     let datagram = vec![0; length];
-    let (start, mut sent) = (Instant::now(), 0_u32);
-    loop {
-        let due = start + interval * sent;
-        if due >= end {
-            return sent.into();
-        }
+    let start = Instant::now();
+    let due_within = |span: Duration| u64::try_from(span.as_nanos() / interval.as_nanos()).expect("not for centuries");
+    let all = due_within(end - start);
+    let most = due_within(LONGEST_BURST).max(1);
+    let mut burst = Burst::new(&datagram, most as usize);
+    let (mut sent, mut last) = (0, start);
+    while sent < all {
         let now = Instant::now();
-        if due > now {
-            std::thread::sleep(due - now);
-        }
-        // A sender that was held up makes up for it, as it would to keep a rate.
-        if socket.send(&datagram).is_ok() {
-            sent += 1;
-        }
+        let due = (due_within(now - start) + 1).min(all);
+        let allowed = due_within((now - last) * CATCH_UP).clamp(1, most);
+        last = now;
+        sent += burst.send(socket, (due - sent).min(allowed) as usize);
+        let next = start + Duration::from_nanos(sent * interval.as_nanos() as u64);
+        std::thread::sleep(next.max(now + TICK).saturating_duration_since(Instant::now()));
+    }
+    sent
+}
+
+/// Copies of a datagram that are sent together (sendmmsg(2)).
+struct Burst<'a> {
+    datagram: [IoSlice<'a>; 1],
+    headers: MultiHeaders<()>,
+    addresses: Vec<Option<()>>,
+}
+
+impl<'a> Burst<'a> {
+    fn new(datagram: &'a [u8], most: usize) -> Self {
+        let headers = MultiHeaders::preallocate(most, None);
+        Self { datagram: [IoSlice::new(datagram)], headers, addresses: vec![None; most] }
+    }
+
+    /// Sends `count`, or as many as fit; how many the system took.
+    fn send(&mut self, socket: &UdpSocket, count: usize) -> u64 {
+        let copies = std::iter::repeat_n(&self.datagram, count);
+        let flags = MsgFlags::empty();
+        let taken = sendmmsg(socket.as_raw_fd(), &mut self.headers, copies, &self.addresses, [], flags);
+        taken.map_or(0, |taken| taken.count() as u64)
     }
 }
 
+/// Datagrams that are received together if they wait together.
+const RECEIVED: usize = 64;
+
 fn count(socket: &UdpSocket) -> (u64, Duration) {
     let (mut received, mut first, mut last) = (0, None, None);
-    let mut datagram = [0; 2048];
-    while socket.recv(&mut datagram).is_ok() {
+    let mut datagrams = vec![[0; 2048]; RECEIVED];
+    let mut headers = MultiHeaders::<()>::preallocate(RECEIVED, None);
+    loop {
+        let mut places: Vec<_> = datagrams.iter_mut().map(|datagram| [IoSliceMut::new(datagram)]).collect();
+        let flags = MsgFlags::MSG_WAITFORONE;
+        let Ok(batch) = recvmmsg(socket.as_raw_fd(), &mut headers, &mut places, flags, None) else { break };
+        received += batch.count() as u64;
         let now = Instant::now();
         first = first.or(Some(now));
         last = Some(now);
-        received += 1;
     }
     (received, last.zip(first).map_or(Duration::ZERO, |(last, first)| last - first))
 }
 
 #[expect(unsafe_code, reason = "more than the system's limit cannot be asked for in std")]
 fn set_receive_buffer(socket: &UdpSocket, bytes: libc::c_int) {
-    use std::os::fd::AsRawFd;
     // SAFETY: the value lives through the call and has the size that is given.
     unsafe {
         libc::setsockopt(

@@ -140,15 +140,15 @@ fn udp(span: Duration) -> Outcome {
     for (rate, size, span) in
         [(Rate::kbps(10), Bytes::new(100), span.max(Duration::from_secs(8))), (Rate::mbps(500), FULL, span)]
     {
-        // The queue makes up for a sender that is held up, as an even sender would not need.
-        let bed = testbed(&rate.to_string(), "50 ms", &["link.down.queue=25 MB"], false)?;
+        let bed = testbed(&rate.to_string(), "50 ms", &[], false)?;
         let load = Rate::from_bits_per_second(rate.bits_per_second() / 100 * 99).expect("above zero");
         let load::Datagrams { sent, received, span } = load::udp(&bed, load, size, Instant::now() + span);
         let dropped = bed.stop()?.dropped;
-        // From the first to the last there is one interval less than there are datagrams.
+        // From the first to the last there is one interval less than there are datagrams. Where in a burst a run ends makes
+        // some 0.01 % of it, which is why no more digits are shown.
         let achieved = (received.saturating_sub(1) * size.get()) as f64 * 8.0 / span.as_secs_f64();
         println!(
-            "{:>12} {sent:>9} {received:>9} {:>9.2}% {dropped:>6}",
+            "{:>12} {sent:>9} {received:>9} {:>9.1}% {dropped:>6}",
             rate.to_string(),
             achieved / rate.bits_per_second() as f64 * 100.0
         );

@@ -2,6 +2,7 @@
 
 use super::remote::Commands;
 use super::segment::Ends;
+use super::sleep::Nap;
 use crate::device::Device;
 use farhop_link::Port;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -9,7 +10,6 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 /// A device that has packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +43,18 @@ impl Poller {
         Ok(Self { epoll, places, events })
     }
 
-    /// Waits for at most `timeout`, for ever without one, and gives the devices that have packets; whether there are
-    /// commands. With `deaf` packets end no wait.
-    pub(super) fn wait(
-        &mut self,
-        commands: &Commands,
-        timeout: Option<Duration>,
-        deaf: bool,
-        ready: &mut Vec<Ready>,
-    ) -> bool {
+    /// Waits and gives the devices that have packets; whether there are commands.
+    pub(super) fn wait(&mut self, commands: &Commands, nap: Nap, ready: &mut Vec<Ready>) -> bool {
         let called = PollFd::new(commands.as_fd(), PollFlags::POLLIN);
         let packets = PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN);
         let mut events = [called, packets];
-        let heard = if deaf { &mut events[..1] } else { &mut events[..] };
+        let heard = if nap.deaf { &mut events[..1] } else { &mut events[..] };
         // An interrupted wait is a short wait.
-        let _ = ppoll(heard, timeout.map(TimeSpec::from_duration), None);
+        let _ = ppoll(heard, nap.span.map(TimeSpec::from_duration), None);
         let is_called = heard[0].any() == Some(true);
+        if heard.get(1).is_some_and(|packets| packets.any() == Some(false)) {
+            return is_called;
+        }
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
         let places = self.events[..count].iter().filter_map(|event| self.places.get(event.data() as usize));
         ready.extend(places);

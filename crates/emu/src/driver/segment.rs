@@ -79,7 +79,7 @@ struct Books {
 }
 
 /// Packets read from one device before the channels' due packets get their turn.
-const READ_BATCH: usize = 16;
+pub(super) const READ_BATCH: usize = 16;
 
 impl Segment {
     /// A link between devices, with as many terminals as its configuration says.
