@@ -1,11 +1,19 @@
 //! Run manifest, rows and events, with their readers and writers.
 
+mod grid;
 pub mod packet_log;
+mod prediction;
+pub mod reproduction;
 mod run;
+mod sample;
 mod summary;
 mod words;
 
+pub use grid::{Grid, GridPoint};
+pub use prediction::{Rank, Wait, Waiting};
 pub use run::{
     EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, SimulationCost, TransferPrediction,
+    UserTimes,
 };
+pub use sample::Sample;
 pub use words::{Architecture, CacheState, Source};

@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
 
-use crate::{Architecture, CacheState, Source};
+use crate::{Architecture, CacheState, Rank, Source, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Everything one command found out about one scenario; what `--json` prints.
@@ -24,6 +24,9 @@ pub struct Results {
     /// What simulating cost, if it was done.
     #[serde(flatten)]
     pub simulation: Option<SimulationCost>,
+    /// The architectures in order of their predicted times, if they were predicted; the fastest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranking: Vec<Rank>,
     /// What it takes to repeat the run.
     pub manifest: Manifest,
 }
@@ -79,6 +82,37 @@ pub struct Row {
     pub limit_s: f64,
     /// What a reader must know about the number.
     pub note: Option<String>,
+    /// What the load waits for, where the method knows; the times add up to `page_load_s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakdown: Vec<Wait>,
+    /// What a population of users met, where there is one; `page_load_s` is then the median of their pages.
+    #[serde(flatten)]
+    pub users: Option<UserTimes>,
+}
+
+/// Response times that a population of users met.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UserTimes {
+    /// Pages that were complete.
+    pub count: u64,
+    /// Median of the pages' times, in s.
+    pub page_load_p50_s: f64,
+    /// 95th percentile of the pages' times, in s.
+    pub page_load_p95_s: f64,
+    /// Mean of the pages' times, in s.
+    pub page_load_mean_s: f64,
+    /// Half-width of the mean's 95 % confidence interval, over replications, in s; absent with one.
+    pub page_load_mean_error_s: Option<f64>,
+    /// Objects that were complete.
+    pub object_count: u64,
+    /// Median of the objects' times from request to last byte, in s.
+    pub object_p50_s: f64,
+    /// 95th percentile of the objects' times, in s.
+    pub object_p95_s: f64,
+    /// Mean of the objects' times, in s.
+    pub object_mean_s: f64,
+    /// Pages begun within the measured time that were not complete at its end.
+    pub unfinished: u64,
 }
 
 /// A cell that nobody can fill, with the reason.

@@ -1,7 +1,5 @@
 //! The words that scenario files and results share.
 
-use core::fmt;
-use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Defines an enum of words with one spelling for files, JSON and tables.
@@ -21,13 +19,13 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.pad(self.word())
             }
         }
 
-        impl FromStr for $name {
+        impl core::str::FromStr for $name {
             type Err = ();
             fn from_str(text: &str) -> Result<Self, ()> {
                 Self::ALL.iter().copied().find(|known| known.word() == text).ok_or(())

@@ -59,6 +59,7 @@ pub(crate) fn results() -> Results {
             saturation_window_segments: Some(4168.7),
         }),
         simulation: None,
+        ranking: Vec::new(),
         manifest: manifest(),
     };
     add(&mut results, Architecture::Direct, Source::Simulated, CacheState::Cold, 1, direct);
@@ -84,6 +85,8 @@ pub(crate) fn predicted(method: &str, page_load_s: f64, note: &str) -> Row {
         goodput_bit_s: 1e6,
         limit_s: LIMIT,
         note: Some(note.to_owned()),
+        breakdown: Vec::new(),
+        users: None,
     }
 }
 
@@ -150,6 +153,8 @@ fn add(
         goodput_bit_s: 1_849_285.0 * 8.0 / page_load_s,
         limit_s: LIMIT,
         note: None,
+        breakdown: Vec::new(),
+        users: None,
     });
     results.loads.extend(loads);
 }

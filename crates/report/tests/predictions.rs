@@ -1,0 +1,144 @@
+//! What the table and the HTML file say of predictions: waits, a ranking, users, and grids of them.
+
+#[path = "sample/predictions.rs"]
+mod predictions;
+mod sample;
+
+use farhop_report::{grid_csv, grid_html, grid_table, html, table};
+use farhop_results::{Architecture, Grid, GridPoint};
+use predictions::{grid, populations, predictions};
+
+/// What is between `start` and `end`, if both are there.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    text.split_once(start)?.1.split_once(end).map(|(inside, _)| inside)
+}
+
+#[test]
+fn a_ranking_says_what_each_architecture_gains() {
+    let text = table(&predictions());
+    let ranking = text.split_once("\nranking: ").map(|(_, ranking)| ranking).unwrap_or_default();
+    insta::assert_snapshot!(ranking, @"
+    accelerated is predicted to be the fastest, 9.21 times as fast as direct
+      1. accelerated              0.653 s   9.21 times as fast as direct
+      2. prefetch-conventional    5.900 s   no benefit
+      3. direct                   6.016 s   what there is without boxes
+    ");
+}
+
+#[test]
+fn a_short_link_has_no_benefit() {
+    let mut results = predictions();
+    results.ranking.iter_mut().for_each(|rank| rank.benefit = false);
+    assert!(table(&results).contains("ranking: no benefit: nothing is so much faster than direct"));
+    results.ranking.reverse();
+    assert!(html(&results).contains("<p>no benefit: nothing is faster than direct here.</p>"));
+}
+
+#[test]
+fn users_have_a_line_for_pages_and_one_for_objects() {
+    let text = table(&populations());
+    let users = text.split_once("\nwhat users met:\n").map(|(_, users)| users).unwrap_or_default();
+    insta::assert_snapshot!(users, @"
+    ───────────────────────────────────────────────────────────────────────────────────
+     architecture        source      what      count   p50, s   p95, s         mean, s
+    ───────────────────────────────────────────────────────────────────────────────────
+     direct              simulated   pages      4821    3.100    9.400   4.020 ± 0.110
+     direct              simulated   objects   31577    1.033    4.700           1.608
+     rwbp, cold          simulated   pages      4821    2.200    6.100   2.710 ± 0.070
+     rwbp, cold          simulated   objects   31577    0.733    3.050           1.084
+     accelerated, cold   simulated   pages      4821    1.100    4.900           1.630
+     accelerated, cold   simulated   objects   31577    0.367    2.450           0.652
+    ───────────────────────────────────────────────────────────────────────────────────
+    pages not complete when the measured time ended: direct 3 (simulated), rwbp 1 (simulated)
+    ");
+    let page = html(&populations());
+    assert!(page.contains("median 3.100 s, mean 4.020 s, 95th percentile 9.400 s"));
+    assert!(page.contains("href=\"#users\"") && !html(&predictions()).contains("href=\"#users\""));
+}
+
+#[test]
+fn waits_are_parts_of_a_bar_with_their_round_trips() {
+    let page = html(&predictions());
+    let waiting = between(&page, "id=\"waiting\"", "</section>").unwrap_or_default();
+    assert!(
+        waiting.contains("farhop, predicted: 12 round trips") && waiting.contains("farhop, predicted: 1 round trip<")
+    );
+    // Handshake is 1 s of 6.016 s, on an axis that is longer by 12 %.
+    assert!(waiting.contains("<title>TCP's or QUIC's handshake: 1.000 s, 2 round trips</title>"));
+    let width = between(waiting, "class=\"wait w-handshake\"><title>", "y=\"3\"")
+        .and_then(|part| between(part, "width=\"", "%"));
+    let share: f64 = width.unwrap_or_default().parse().expect("a width in percent");
+    assert!((share - 100.0 / (6.016 * 1.12)).abs() < 0.01, "{share}");
+    assert!(waiting.contains("<td>1.900 (4)</td><td>-</td>"), "{waiting}");
+    assert!(!html(&sample::results()).contains("id=\"waiting\""), "no waits, no section");
+}
+
+#[test]
+fn a_grid_of_one_key_has_a_line_for_each_architecture() {
+    let page = grid_html(&grid(1), &sample::results());
+    assert_eq!(page.matches("<path class=\"curve a-").count(), 3);
+    assert!(page.contains("link.down.delay, ms") && page.contains("page load time, s"));
+    assert!(page.contains("<b class=\"a-accelerated\">accelerated</b> is the fastest at 80."), "{page}");
+}
+
+#[test]
+fn a_grid_of_two_keys_has_a_cell_for_each_pair_with_its_gain() {
+    let page = grid_html(&grid(8), &sample::results());
+    assert_eq!(page.matches("<g><title>").count(), 88);
+    assert!(page.contains("<title>800 ms, 128 Mbit/s: accelerated, 1.716 s, 5.66 times as fast as direct</title>"));
+    assert!(page.contains(">5.66</text>"));
+}
+
+#[test]
+fn a_grid_is_csv_with_an_empty_cell_where_nothing_is_predicted() {
+    let point = |delay: &str, times: &[(Architecture, f64)]| GridPoint {
+        values: vec![delay.to_owned()],
+        times: times.to_vec(),
+    };
+    let grid = Grid {
+        keys: vec!["link.down.delay".to_owned()],
+        points: vec![
+            point("10 ms", &[(Architecture::Direct, 1.5), (Architecture::Tunnel, 0.5)]),
+            point("a, \"b\"", &[(Architecture::Tunnel, 0.25)]),
+            point("20 ms", &[]),
+        ],
+    };
+    assert_eq!(
+        grid_csv(&grid),
+        "link.down.delay,direct_page_load_s,tunnel_page_load_s,fastest,gain\n10 ms,1.5,0.5,tunnel,3\n\
+         \"a, \"\"b\"\"\",,0.25,tunnel,\n20 ms,,,,\n"
+    );
+    assert!(grid_html(&grid, &sample::results()).contains("no numbers of one kind"));
+}
+
+#[test]
+fn a_large_grid_is_thinned_in_the_terminal_and_says_so() {
+    let text = grid_table(&grid(8));
+    assert!(text.contains("one of 2: 88 points in all"), "{text}");
+    assert_eq!(text.matches(" ms ").count(), 44);
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn hostile_keys_and_methods_stay_text() {
+    const HOSTILE: &str = "</p><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{202e}\u{1b}[31m";
+    let mut results = predictions();
+    results.rows.iter_mut().for_each(|row| row.method = HOSTILE.to_owned());
+    results.ranking.iter_mut().for_each(|rank| rank.method = HOSTILE.to_owned());
+    let grids = [1, 8].map(|rates| {
+        let mut grid = grid(rates);
+        grid.keys.iter_mut().for_each(|key| *key = HOSTILE.to_owned());
+        grid.points[0].values.iter_mut().for_each(|value| *value = HOSTILE.to_owned());
+        grid
+    });
+    let pages = grids.iter().map(|grid| grid_html(grid, &results)).chain([html(&results)]);
+    for page in pages {
+        for markup in ["<script", "<img", "onerror=alert(1)>"] {
+            assert!(!page.contains(markup), "{markup}");
+        }
+        assert!(!page.contains(['\u{1b}', '\u{202e}']));
+    }
+    for text in grids.iter().map(grid_table).chain([table(&results)]) {
+        assert!(!text.contains(['\u{1b}', '\u{202e}']));
+    }
+}
