@@ -64,13 +64,8 @@ mod tests {
     use farhop_web::Object;
 
     fn catalogue(names: &[&str]) -> Result<Catalogue, MeasureError> {
-        let object = |name: &&str| Object {
-            name: (*name).to_owned(),
-            media_type: "text/plain".to_owned(),
-            size: Bytes::new(1),
-            reference: None,
-        };
-        let page = Page { objects: names.iter().map(object).collect() };
+        let object = |name: &&str| Object::new(*name, "text/plain", Bytes::new(1));
+        let page = Page { objects: names.iter().map(object).collect(), hosts: vec![Page::HOST.to_owned()] };
         Catalogue::new(&page, &Url::parse("http://server/").unwrap())
     }
 

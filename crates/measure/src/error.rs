@@ -3,6 +3,7 @@
 use farhop_emu::EmuError;
 use farhop_proxy::ProxyError;
 use farhop_units::Bytes;
+use farhop_web::PageError;
 use std::io;
 use std::time::Duration;
 use thiserror::Error;
@@ -30,6 +31,12 @@ pub enum MeasureError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The client knows no such page or use of HTTP.
+    #[error("the measuring client {0}")]
+    Unmeasurable(&'static str),
+    /// The page cannot be served as bytes.
+    #[error("{0}; so the page cannot be written as HTML and style sheets")]
+    Unwritable(#[from] PageError),
     /// The page does not fit into memory as often as measuring needs it there.
     #[error("a page of {size} is too large to measure; at most {most}")]
     TooLarge {
@@ -73,15 +80,17 @@ pub enum MeasureError {
         /// Size of what the origin sent.
         expected_size: Bytes,
     },
-    /// The document names something that the page does not have.
-    #[error("the document refers to {url}, which is no object of the page")]
+    /// A document or a sheet names something that the page does not have.
+    #[error("the page refers to {url}, which is no object of it")]
     UnknownReference {
         /// What it refers to.
         url: String,
     },
-    /// The document ended without naming objects of the page.
-    #[error("the document does not refer to {}, so a browser would never load it", list(.names))]
+    /// A body ended without naming objects that it should name.
+    #[error("{referrer} does not refer to {}, so a browser would never load it", list(.names))]
     Undiscovered {
+        /// What should name them.
+        referrer: String,
         /// The objects' names.
         names: Vec<String>,
     },

@@ -7,7 +7,7 @@
 use farhop_units::Bytes;
 
 /// No head is brought beyond this: servers and proxies refuse longer ones (8 to 64 KiB are usual limits).
-const LONGEST: u64 = 32 << 10;
+pub(crate) const LONGEST: u64 = 32 << 10;
 
 /// Bytes a header field takes: name, colon, space, value, CRLF.
 pub(crate) fn field_bytes(name: &str, value: &[u8]) -> usize {

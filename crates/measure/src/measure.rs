@@ -45,8 +45,10 @@ pub struct Measurement {
 /// # Errors
 /// The testbed cannot be had, a part of it fails, or a load does not bring exactly the origin's bytes.
 pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Measurement, MeasureError> {
-    let work = match Work::new(scenario) {
-        Err(error @ MeasureError::TooLarge { .. }) => return Ok(Measurement::impossible(scenario, &error)),
+    let work = match client::check(&scenario.page, &scenario.http).and_then(|()| Work::new(scenario)) {
+        Err(error @ (MeasureError::Unmeasurable(_) | MeasureError::Unwritable(_) | MeasureError::TooLarge { .. })) => {
+            return Ok(Measurement::impossible(scenario, &error));
+        }
         work => work?,
     };
     let mut measuring = Measuring {
@@ -267,9 +269,12 @@ fn request_note(work: &Work, architecture: Architecture) -> Option<String> {
         Architecture::Accelerated => TargetForm::Absolute,
         _ => TargetForm::Origin,
     };
-    let sizes = (0..page.objects.len()).map(|object| client::request_size(work.site.url(object), form, http));
-    let longest = sizes.max().filter(|longest| *longest > http.request_bytes)?;
-    Some(format!("requests are up to {longest} long: the scenario's {} is too small", http.request_bytes))
+    let sizes = page.objects.iter().enumerate().map(|(index, object)| {
+        let wanted = http.request_size(object);
+        (client::request_size(work.site.url(index), form, http, wanted), wanted)
+    });
+    let (longest, wanted) = sizes.filter(|(size, wanted)| size > wanted).max()?;
+    Some(format!("requests are up to {longest} long: the scenario's {wanted} is too small"))
 }
 
 /// Says how many runs do not count because the emulator was late.
@@ -330,6 +335,25 @@ mod tests {
         let measurement = measure(&scenario, &mut |_| {}).expect("no failure");
         assert_eq!((measurement.rows.len(), measurement.gaps.len()), (0, 3));
         assert!(measurement.gaps[0].reason.contains("100 GB is too large"), "{}", measurement.gaps[0].reason);
+    }
+
+    #[test]
+    fn what_the_client_does_not_know_is_a_gap_that_says_so() {
+        for (assignment, reason) in [
+            ("http.version=2", "the measuring client speaks HTTP/1.0 and 1.1 only"),
+            ("http.tls=1.2", "the measuring client has no TLS"),
+            ("http.dns=far", "the measuring client resolves no names"),
+            ("http.persistence=15s", "the measuring client keeps its connections to the end"),
+        ] {
+            let scenario = farhop_scenario::open("demo", &[assignment.to_owned()]).expect(assignment);
+            let measurement = measure(&scenario, &mut |_| {}).expect("no failure");
+            assert_eq!((measurement.rows.len(), measurement.gaps[0].reason.as_str()), (0, reason));
+        }
+        let mut scenario = farhop_scenario::open("demo", &[]).expect("it is shipped");
+        let reference = scenario.page.objects[1].reference.as_mut().expect("the document names it");
+        reference.end = farhop_units::Bytes::ZERO;
+        let reason = measure(&scenario, &mut |_| {}).expect("no failure").gaps.remove(0).reason;
+        assert!(reason.starts_with("index.html of 28 kB cannot name i6.png"), "{reason}");
     }
 
     #[test]

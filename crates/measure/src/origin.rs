@@ -1,8 +1,9 @@
 //! The origin: an HTTP/1.0 and 1.1 server (RFC 1945, RFC 9110, RFC 9112) that has nothing but the scenario's page.
 //!
 //! Bodies are made before the run and sent as they are; heads have exactly the size that the scenario says, so that measured,
-//! simulated and predicted responses are equally long. Every response is `cache-control: no-store`. Left out: content negotiation,
-//! ranges, conditional requests, compression, think time.
+//! simulated and predicted responses are equally long. Responses begin after the object's think time, to the millisecond of the
+//! runtime's timers; what a client asks for on one connection is thought about in turn. Every response is `cache-control: no-store`.
+//! Left out: content negotiation, ranges, conditional requests, compression.
 
 use crate::MeasureError;
 use crate::catalogue::Catalogue;
@@ -10,15 +11,15 @@ use crate::headers::{field_bytes, padding};
 use bytes::Bytes;
 use farhop_units::Bytes as Size;
 use farhop_web::{HttpConfig, Page, body};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use url::Url;
@@ -37,7 +38,6 @@ pub struct Site {
     root: Url,
     catalogue: Catalogue,
     objects: Vec<Served>,
-    header_bytes: Size,
 }
 
 /// One object as the origin serves it.
@@ -45,31 +45,31 @@ pub struct Site {
 struct Served {
     media_type: HeaderValue,
     body: Bytes,
+    /// Size of the head, if that is enough for the necessary fields.
+    header_bytes: Size,
+    think: Duration,
 }
 
 impl Site {
     /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`.
     ///
     /// # Errors
-    /// A page too large to hold, or an object whose name cannot be a path on the server.
+    /// A page too large to hold, one that a body has no room to name, or an object whose name cannot be a path on the server.
     pub fn new(page: &Page, http: &HttpConfig, server: &Url, seed: u64) -> Result<Self, MeasureError> {
         let size = page.total_bytes();
         if size > MAX_PAGE {
             return Err(MeasureError::TooLarge { size, most: MAX_PAGE });
         }
         let catalogue = Catalogue::new(page, server)?;
+        body::check(page)?;
         let objects = page.objects.iter().enumerate().map(|(index, object)| {
             let refuse =
                 |_| MeasureError::Name { name: object.name.clone(), problem: "has a media type no header can carry" };
             let media_type = HeaderValue::from_str(&object.media_type).map_err(refuse)?;
-            Ok(Served { media_type, body: Bytes::from(body::render(page, index, seed)) })
+            let (body, header_bytes) = (Bytes::from(body::render(page, index, seed)), http.header_size(object));
+            Ok(Served { media_type, body, header_bytes, think: object.think })
         });
-        Ok(Self {
-            root: server.clone(),
-            catalogue,
-            objects: objects.collect::<Result<_, MeasureError>>()?,
-            header_bytes: http.response_header_bytes,
-        })
+        Ok(Self { root: server.clone(), catalogue, objects: objects.collect::<Result<_, MeasureError>>()? })
     }
 
     /// The body of an object.
@@ -95,10 +95,12 @@ impl Site {
 
     /// What a reader of measured numbers must know, if heads are longer than the scenario says because necessary fields need more.
     pub fn note(&self) -> Option<String> {
-        let sizes = self.objects.iter().map(|object| head_bytes(&object.fields(None, self.header_bytes)));
-        let longest = sizes.max().filter(|&longest| longest as u64 > self.header_bytes.get())?;
-        let longest = Size::new(longest as u64);
-        Some(format!("response heads are up to {longest} long: the scenario's {} is too small", self.header_bytes))
+        let sizes = self.objects.iter().map(|object| {
+            let size = Size::new(head_bytes(&object.fields(None)) as u64);
+            (size, object.header_bytes)
+        });
+        let (longest, wanted) = sizes.filter(|(size, wanted)| size > wanted).max()?;
+        Some(format!("response heads are up to {longest} long: the scenario's {wanted} is too small"))
     }
 
     /// Answers requests on `listener` until `shutdown`; connections still open then are closed.
@@ -126,25 +128,25 @@ impl Site {
         }
     }
 
-    /// The answer to one request.
-    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    /// The answer to one request, and how long it takes to think of.
+    fn answer(&self, request: &Request<Incoming>) -> (Response<Full<Bytes>>, Duration) {
         let connection = connection_option(request);
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return refusal(StatusCode::METHOD_NOT_ALLOWED);
+        if ![Method::GET, Method::HEAD, Method::POST].contains(request.method()) {
+            return (refusal(StatusCode::METHOD_NOT_ALLOWED), Duration::ZERO);
         }
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
         let Some(object) = self.catalogue.find_target(target).map(|index| &self.objects[index]) else {
-            return refusal(StatusCode::NOT_FOUND);
+            return (refusal(StatusCode::NOT_FOUND), Duration::ZERO);
         };
         let mut response = Response::new(Full::new(object.body.clone()));
-        *response.headers_mut() = object.fields(connection, self.header_bytes);
-        response
+        *response.headers_mut() = object.fields(connection);
+        (response, object.think)
     }
 }
 
 impl Served {
-    /// The head's fields, together with the status line `wanted` bytes long if that is enough for the necessary ones.
-    fn fields(&self, connection: Option<&'static str>, wanted: Size) -> HeaderMap {
+    /// The head's fields, together with the status line as long as wanted if that is enough for the necessary ones.
+    fn fields(&self, connection: Option<&'static str>) -> HeaderMap {
         let mut fields = HeaderMap::new();
         fields.insert(CONTENT_TYPE, self.media_type.clone());
         fields.insert(CONTENT_LENGTH, HeaderValue::from(self.body.len()));
@@ -152,7 +154,7 @@ impl Served {
         if let Some(option) = connection {
             fields.insert(CONNECTION, HeaderValue::from_static(option));
         }
-        let padded = format!("{CACHE_POLICY}{}", padding(head_bytes(&fields), wanted));
+        let padded = format!("{CACHE_POLICY}{}", padding(head_bytes(&fields), self.header_bytes));
         fields.insert(CACHE_CONTROL, HeaderValue::try_from(padded).expect("words and spaces make a value"));
         fields
     }
@@ -185,9 +187,19 @@ fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
 
 /// One client connection from its first request to its end.
 async fn converse(site: Arc<Site>, stream: TcpStream) {
-    let service = service_fn(|request| {
-        let response = site.answer(&request);
-        async move { Ok::<_, Infallible>(response) }
+    let service = service_fn(|request: Request<Incoming>| {
+        let (response, think) = site.answer(&request);
+        async move {
+            // What is uploaded counts once it is here; an upload that breaks off ends the connection.
+            let mut body = request.into_body();
+            while let Some(piece) = body.frame().await {
+                piece?;
+            }
+            if !think.is_zero() {
+                tokio::time::sleep(think).await;
+            }
+            Ok::<_, hyper::Error>(response)
+        }
     });
     // A Date field would make the head's size depend on hyper instead of the scenario.
     let mut server = hyper::server::conn::http1::Builder::new();

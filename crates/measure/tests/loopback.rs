@@ -251,7 +251,64 @@ async fn a_document_that_refers_to_other_things_than_the_page_is_refused() {
     assert!(matches!(&error, MeasureError::UnknownReference { url } if url.ends_with("/stranger.png")), "{error}");
     let (address, url, _requests) = canned(document("")).await;
     let error = load_from(&page(), http(HttpVersion::Http11, 1), &url, Route::Direct(address)).await.unwrap_err();
-    assert!(matches!(&error, MeasureError::Undiscovered { names } if names.len() == 11), "{error}");
+    assert!(matches!(&error, MeasureError::Undiscovered { names, .. } if names.len() == 11), "{error}");
+    assert!(error.to_string().starts_with("index.html does not refer to \"i1.png\""), "{error}");
+}
+
+/// A document with a sheet and an image; the sheet has a sheet and a font, the inner sheet an image.
+const SHEETS: &str = "name,type,bytes,offset_of_reference_in_html,referrer,think_ms,request_bytes,header_bytes\n\
+    index.html,text/html,2000,0,,,,\n\
+    s/a.css,text/css,3000,70,,30,400,300\n\
+    b.css,text/css,900,2,s/a.css,,,\n\
+    f.woff2,font/woff2,5000,1000,s/a.css,,,\n\
+    i.png,image/png,700,500,b.css,,,\n\
+    j.png,image/png,700,900,,,,\n";
+
+#[tokio::test]
+async fn what_sheets_name_is_found_in_them_to_any_depth() {
+    let page = Page::from_csv(SHEETS).unwrap();
+    let (address, url, site) = origin(&page, HttpConfig::DEFAULT).await;
+    let observation = load_from(&page, HttpConfig::DEFAULT, &url, Route::Direct(address)).await.unwrap();
+    let timings = observation.verify(&page, &site).unwrap();
+    for (object, referrer) in [(1, 0), (2, 1), (3, 1), (4, 2), (5, 0)] {
+        assert!(timings[referrer].first_byte_s <= timings[object].discovered_s, "{object} is named by {referrer}");
+        assert!(timings[object].discovered_s <= timings[referrer].end_s, "{object} is named by {referrer}");
+    }
+    let thought = timings[1].first_byte_s - timings[1].request_s;
+    assert!(thought >= 0.030, "the server thinks for 30 ms, not {thought} s");
+}
+
+#[tokio::test]
+async fn objects_may_have_requests_and_heads_of_their_own_size() {
+    let page = Page::from_csv(SHEETS).unwrap();
+    let (address, url, _) = origin(&page, HttpConfig::DEFAULT).await;
+    let head = split(&converse(address, "GET /s/a.css HTTP/1.0\r\n\r\n").await).0;
+    assert_eq!(head.len(), 300, "{head}");
+    let mut single = Page::uniform(1, Bytes::kb(20)).unwrap();
+    single.objects[0].request_bytes = Some(Bytes::new(444));
+    let (address, _, mut requests) = canned(document("")).await;
+    load_from(&single, HttpConfig::DEFAULT, &url, Route::Direct(address)).await.unwrap();
+    assert_eq!(requests.recv().await.unwrap().len(), 444);
+}
+
+#[tokio::test]
+async fn what_the_client_does_not_know_is_refused_before_it_connects() {
+    let (page, nowhere) = (page(), Route::Direct("127.0.0.1:9".parse().unwrap()));
+    let url = Url::parse("http://127.0.0.1:9/").unwrap();
+    let refused = async |page: &Page, http| match load_from(page, http, &url, nowhere).await.unwrap_err() {
+        MeasureError::Unmeasurable(reason) => reason,
+        other => panic!("{other}"),
+    };
+    assert_eq!(refused(&page, http(HttpVersion::Http3, 1)).await, "speaks HTTP/1.0 and 1.1 only");
+    let mut scripted = Page::from_csv(SHEETS).unwrap();
+    scripted.objects[2].media_type = "text/javascript".to_owned();
+    assert_eq!(refused(&scripted, HttpConfig::DEFAULT).await, "runs no scripts");
+    let mut two_hosts = Page::from_csv(SHEETS).unwrap();
+    two_hosts.hosts.push("other.test".to_owned());
+    assert_eq!(refused(&two_hosts, HttpConfig::DEFAULT).await, "knows one host");
+    let mut slow = page.clone();
+    slow.objects[3].delay = Duration::from_millis(1);
+    assert_eq!(refused(&slow, HttpConfig::DEFAULT).await, "asks for what it has discovered at once");
 }
 
 #[tokio::test]

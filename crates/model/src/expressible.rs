@@ -2,12 +2,22 @@
 //!
 //! The formulas have one rate and one propagation delay each way and a queue that loses nothing. Losses they ignore, which their
 //! rows say; a geostationary path is a delay like any other. Everything else that a link may do changes the time in a way for which
-//! there is no term, and a number without it would be a guess.
+//! there is no term, and a number without it would be a guess. So it is with names to resolve, keys to agree on, several hosts and
+//! time that servers and browsers think.
 
-use farhop_scenario::{Access, ChannelConfig, DirectionConfig, Discipline, Jitter, Orbit, Outages, Scenario};
+use farhop_scenario::{Access, ChannelConfig, DirectionConfig, Discipline, Dns, Jitter, Orbit, Outages, Scenario, Tls};
 
 /// Why no formula describes `scenario`'s path: the first thing on it that none has a term for, and where it is.
 pub(crate) fn why_inexpressible(scenario: &Scenario) -> Option<String> {
+    let http = &scenario.http;
+    let (tls, dns) = (http.tls != Tls::None, http.dns != Dns::None);
+    let objects = &scenario.page.objects;
+    let thinks = objects.iter().any(|object| !(object.think.is_zero() && object.delay.is_zero()));
+    let several = scenario.page.hosts.len() > 1;
+    let asked = [(tls, "TLS"), (dns, "DNS"), (several, "several hosts"), (thinks, "servers and browsers that think")];
+    if let Some(what) = first(asked) {
+        return Some(format!("no published formula knows {what}"));
+    }
     let (place, what) = first_unknown(scenario, |way| {
         let framing = (!way.framing.is_none()).then_some("framing");
         unknown_of_direction(way).or(framing)
@@ -45,9 +55,14 @@ fn unknown_of_channel(
     ways.into_iter().find_map(|(way, config)| Some((format!("{name}.{way}"), unknown(config)?)))
 }
 
+/// The first thing that is there.
+fn first<const N: usize>(things: [(bool, &'static str); N]) -> Option<&'static str> {
+    things.into_iter().find_map(|(given, what)| given.then_some(what))
+}
+
 /// What neither knows.
 fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
-    let unknowns = [
+    first([
         (config.trace.is_some(), "a recorded rate or delay"),
         (matches!(config.orbit, Some(Orbit::LowEarth { .. })), "a delay that changes as satellites pass"),
         (config.discipline != Discipline::DropTail, "a queue that is not first in, first out"),
@@ -56,8 +71,7 @@ fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
         (config.outages != Outages::None, "outages"),
         (!config.corruption.is_zero(), "corruption"),
         (!config.duplication.is_zero(), "duplication"),
-    ];
-    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
+    ])
 }
 
 #[cfg(test)]

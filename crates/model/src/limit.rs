@@ -7,11 +7,11 @@
 //! τ are one-way propagation delays, wan and lan included. Responses carry their HTTP headers and fill packets of one mss
 //! without a gap between objects (the last packet is partial). Q is the slowest rate of the parts that the path is made of,
 //! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every real
-//! load. An unlimited rate takes no time. Handshakes, DNS, discovery, losses and computing are left out: an architecture may
+//! load. An unlimited rate takes no time. Handshakes, DNS, discovery, losses, thinking and computing are left out: an architecture may
 //! avoid them all.
 
 use crate::path::{directions, slowest_rate, total_delay, transmission_time};
-use farhop_scenario::{HEADER_BYTES, Scenario};
+use farhop_scenario::{HEADER_BYTES, Object, Scenario};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use std::time::Duration;
 pub fn limit(scenario: &Scenario) -> Duration {
     let up = directions(scenario, |channel| &channel.up);
     let down = directions(scenario, |channel| &channel.down);
-    let request = on_the_wire(scenario.http.request_bytes.as_f64(), scenario.tcp.mss);
+    let request = scenario.page.objects.first().map_or(Bytes::ZERO, |document| scenario.http.request_size(document));
+    let request = on_the_wire(request.as_f64(), scenario.tcp.mss);
     let responses = on_the_wire(response_bytes(scenario), scenario.tcp.mss);
     [total_delay(down), transmission_time(request, slowest_rate(up)), transmission_time(responses, slowest_rate(down))]
         .into_iter()
@@ -28,8 +29,8 @@ pub fn limit(scenario: &Scenario) -> Duration {
 
 /// Bodies and HTTP headers of all responses.
 fn response_bytes(scenario: &Scenario) -> f64 {
-    let header = scenario.http.response_header_bytes.as_f64();
-    scenario.page.objects.iter().map(|object| object.size.as_f64() + header).sum()
+    let response = |object: &Object| object.size.as_f64() + scenario.http.header_size(object).as_f64();
+    scenario.page.objects.iter().map(response).sum()
 }
 
 /// `payload` with the TCP/IP headers of the packets it fills.

@@ -3,7 +3,7 @@
 use crate::expressible::why_not_recursive;
 use crate::recursion::{PageLoad, ProxySettings, Recursion, RoundTrips, Workload};
 use farhop_results::Architecture;
-use farhop_scenario::Scenario;
+use farhop_scenario::{HttpVersion, Scenario, Tls};
 use std::time::Duration;
 
 /// The method's name in results.
@@ -22,7 +22,7 @@ pub(crate) struct OwnAnswer {
 /// # Errors
 /// What the model does not know of the scenario, or the parameter that cannot be.
 pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<OwnAnswer, String> {
-    if let Some(reason) = why_not_recursive(scenario) {
+    if let Some(reason) = why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
         return Err(reason);
     }
     let workload = Workload::of(&scenario.page).map_err(|error| error.to_string())?;
@@ -30,6 +30,23 @@ pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<
     let load = Recursion::new().load_through(scenario, &workload, architecture, &settings);
     let load = load.map_err(|error| error.to_string())?;
     Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, note: note(&load) })
+}
+
+/// Why the model does not describe `architecture` for this page and this use of HTTP.
+fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<String> {
+    use Architecture::{Accelerated, Multiplexed, Prefetch2013, Rwbp, Split, Tunnel};
+    let (http, objects) = (&scenario.http, &scenario.page.objects);
+    let splits = matches!(architecture, Split | Rwbp | Multiplexed | Tunnel);
+    let is_up = matches!(architecture, Rwbp | Multiplexed | Tunnel);
+    let pushes = matches!(architecture, Prefetch2013 | Accelerated);
+    let delays = objects.iter().any(|object| !object.delay.is_zero());
+    let unknowns = [
+        (splits && http.version == HttpVersion::Http3, "QUIC through two proxies"),
+        (is_up && http.tls != Tls::None, "TLS from end to end over connections that are up"),
+        (pushes && delays, "browsers that think where objects come unasked"),
+    ];
+    let what = unknowns.into_iter().find_map(|(given, what)| given.then_some(what))?;
+    Some(format!("farhop's model does not know {what}"))
 }
 
 /// What the last byte waited for.
@@ -44,8 +61,9 @@ fn note(load: &PageLoad) -> String {
 
 /// Round trips by kind, those that there are.
 fn round_trips(trips: &RoundTrips) -> String {
-    let RoundTrips { handshake, tls, request, discovery, slow_start, receive_window } = *trips;
+    let RoundTrips { lookup, handshake, tls, request, discovery, slow_start, receive_window } = *trips;
     let kinds = [
+        ("lookup", u64::from(lookup)),
         ("handshake", u64::from(handshake)),
         ("TLS", u64::from(tls)),
         ("request", u64::from(request)),

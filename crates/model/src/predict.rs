@@ -126,6 +126,9 @@ fn formulas(scenario: &Scenario, architecture: Architecture) -> Result<&'static 
     let connections = http.connections.min(scenario.page.objects.len());
     match http.version {
         HttpVersion::Http11Pipelined => Ok(&[Formula::Eq15, Formula::MendedEq15]),
+        HttpVersion::Http2 | HttpVersion::Http3 => {
+            Err("no published formula describes requests multiplexed over one connection".to_owned())
+        }
         _ if connections > 1 => {
             Err(format!("no published formula for {connections} parallel connections, only for one"))
         }
@@ -224,6 +227,8 @@ fn row(scenario: &Scenario, architecture: Architecture, answer: &Answer) -> Opti
         goodput_bit_s: bits / page_load_s,
         limit_s: limit.as_secs_f64(),
         note: Some(note(scenario, answer, answer.time < limit)),
+        breakdown: Vec::new(),
+        users: None,
     })
 }
 
@@ -265,7 +270,6 @@ pub(crate) mod tests {
 
     /// Objects of these sizes over [`geo`] with every default.
     pub(crate) fn scenario(sizes: &[u64]) -> Scenario {
-        let object = |size| Object { name: String::new(), media_type: String::new(), size, reference: None };
         Scenario {
             name: "test".to_owned(),
             title: String::new(),
@@ -273,7 +277,11 @@ pub(crate) mod tests {
             wan: ChannelConfig::default(),
             lan: ChannelConfig::default(),
             tcp: TcpConfig::of(Profile::Linux),
-            page: Page { objects: sizes.iter().copied().map(Bytes::new).map(object).collect() },
+            page: Page {
+                objects: sizes.iter().map(|size| Object::new("", "", Bytes::new(*size))).collect(),
+                hosts: vec![Page::HOST.to_owned()],
+            },
+            page_notes: Vec::new(),
             http: HttpConfig::DEFAULT,
             run: RunConfig { architectures: vec![Architecture::Direct], runs: 1, seed: 0 },
         }

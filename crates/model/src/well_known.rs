@@ -29,7 +29,7 @@ pub(crate) struct Answer {
 /// Whether any formula here is for `architecture` and this use of HTTP.
 pub(crate) fn has_formula(scenario: &Scenario, architecture: Architecture) -> bool {
     match architecture {
-        Architecture::Direct => scenario.http.version != HttpVersion::Http11Pipelined,
+        Architecture::Direct => !scenario.http.version.shares_connection(),
         _ => matches!(architecture, Architecture::PrefetchConventional | Architecture::Prefetch2013),
     }
 }
@@ -56,8 +56,8 @@ pub(crate) fn answers(scenario: &Scenario, path: &Path, architecture: Architectu
 
 /// Body and response header of each object.
 pub(crate) fn data_sets(scenario: &Scenario) -> impl Iterator<Item = Bytes> + Clone + '_ {
-    let header = scenario.http.response_header_bytes.get();
-    scenario.page.objects.iter().map(move |object| Bytes::new(object.size.get().saturating_add(header)))
+    let header = |object| scenario.http.header_size(object).get();
+    scenario.page.objects.iter().map(move |object| Bytes::new(object.size.get().saturating_add(header(object))))
 }
 
 fn rtt(channels: &[&ChannelConfig]) -> Duration {
@@ -94,7 +94,7 @@ fn normal_access(scenario: &Scenario) -> Option<Result<Answer, ModelError>> {
     let objects = scenario.page.objects.len();
     let connections = u32::try_from(scenario.http.connections.min(objects)).unwrap_or(u32::MAX);
     let connections = NonZeroU32::new(connections)?;
-    if scenario.http.version == HttpVersion::Http11Pipelined {
+    if scenario.http.version.shares_connection() {
         return None;
     }
     let time = rounds(scenario).and_then(|rounds| {
@@ -153,9 +153,8 @@ fn paced(scenario: &Scenario) -> Paced {
 fn cardwell(scenario: &Scenario, path: &Path) -> Option<Result<Answer, ModelError>> {
     let http = &scenario.http;
     let one_at_a_time = http.connections.min(scenario.page.objects.len()) == 1;
-    let pipelined = http.version == HttpVersion::Http11Pipelined;
     let [down, up] = [loss(scenario, |channel| &channel.down), loss(scenario, |channel| &channel.up)];
-    if !one_at_a_time || pipelined || (down.is_zero() && up.is_zero()) {
+    if !one_at_a_time || http.version.shares_connection() || (down.is_zero() && up.is_zero()) {
         return None;
     }
     Some(cardwell_page(scenario, path, down, up).map(|time| Answer {
@@ -232,7 +231,7 @@ fn mean_loss(model: &LossModel, bits: f64) -> f64 {
 
 /// Lantern's estimate from the page graph. Not for a pipeline, of which it knows nothing.
 fn page_graph(scenario: &Scenario) -> Option<Result<Answer, ModelError>> {
-    if scenario.http.version == HttpVersion::Http11Pipelined {
+    if scenario.http.version.shares_connection() {
         return None;
     }
     let network = lantern::Network {
@@ -348,11 +347,14 @@ mod tests {
         assert!(of("gilbert-elliott enter=0% leave=0%").abs() < 1e-12);
     }
 
+    const REFERENCE: farhop_scenario::Reference =
+        farhop_scenario::Reference { object: 0, offset: Bytes::ZERO, end: Bytes::ZERO };
+
     #[test]
     fn a_graph_is_estimated_over_every_connection() {
         let mut scenario = scenario(&[5000; 7]);
         for object in &mut scenario.page.objects[1..] {
-            object.reference = Some(farhop_scenario::Reference { object: 0, offset: Bytes::ZERO });
+            object.reference = Some(REFERENCE);
         }
         // Handshake and HTML; then six images, five of them over new connections.
         assert!((time_of(&scenario, "lantern") - 2.0).abs() < 1e-6);
@@ -365,7 +367,7 @@ mod tests {
     #[test]
     fn an_object_that_names_itself_is_no_endless_load() {
         let mut scenario = scenario(&[5000]);
-        scenario.page.objects[0].reference = Some(farhop_scenario::Reference { object: 0, offset: Bytes::ZERO });
+        scenario.page.objects[0].reference = Some(REFERENCE);
         assert!(!methods(&scenario).contains(&"lantern".to_owned()));
     }
 

@@ -61,6 +61,7 @@ fn parameters(run: &Run) -> Parameters {
         outstanding: 1,
         delays: Delays::default(),
         pushes: false,
+        lookup: Duration::ZERO,
         is_unasked: true,
     }
 }

@@ -110,13 +110,118 @@ fn handshakes_cost_their_round_trips() {
 #[test]
 fn a_chain_of_names_costs_a_round_trip_each() {
     let small = Bytes::new(1000);
-    let object = |named| WorkloadObject { size: small, named };
+    let object = |named| WorkloadObject::new(small, named);
     let document = scenario("demo", &["http.connections=1"]);
     let time = |objects: &[WorkloadObject]| load(&Parameters::of(&document), &Workload::new(objects).unwrap());
     let flat = time(&[object(None), object(Some((0, small)))]);
     let chain = time(&[object(None), object(Some((0, small))), object(Some((1, small)))]);
     assert!((chain.last_byte - flat.last_byte).abs_diff(Duration::from_millis(500)) < Duration::from_millis(2));
     assert_eq!((flat.round_trips.discovery, chain.round_trips.discovery), (1, 2));
+}
+
+/// Headers that wait behind each other, or do not.
+const MICROS: Duration = Duration::from_micros(50);
+
+/// A document that names so many objects with its last byte, all alike but for what `change` does to each.
+fn flat(objects: usize, change: impl Fn(usize, &mut WorkloadObject)) -> Workload {
+    let small = Bytes::new(1000);
+    let object = |index: usize| {
+        let mut object = WorkloadObject::new(small, (index > 0).then_some((0, small)));
+        change(index, &mut object);
+        object
+    };
+    Workload::new(&(0..=objects).map(object).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn hosts_have_names_to_resolve_and_connections_of_their_own() {
+    let mut parameters = Parameters::of(&scenario("demo", &["http.connections=1"]));
+    let one_host = load(&parameters, &flat(3, |_, _| {}));
+    let workload = flat(3, |index, object| object.host = index);
+    let own_hosts = load(&parameters, &workload);
+    // One after the other on one connection takes three round trips; on three connections a handshake and one.
+    let gained = one_host.last_byte.checked_sub(own_hosts.last_byte).unwrap();
+    assert!(gained.abs_diff(Duration::from_millis(500)) < Duration::from_millis(5), "{gained:?}");
+    parameters.lookup = Duration::from_millis(100);
+    let resolved = load(&parameters, &workload);
+    let resolving = resolved.last_byte - own_hosts.last_byte;
+    assert!(resolving.abs_diff(Duration::from_millis(200)) < MICROS, "the document's host, then another: {resolving:?}");
+    assert_eq!((resolved.breakdown.lookup, resolved.round_trips.lookup), (Duration::from_millis(200), 2));
+    assert!(adds_up(&resolved), "{resolved:?}");
+}
+
+#[test]
+fn a_name_is_resolved_once() {
+    let mut parameters = Parameters::of(&scenario("demo", &["http.connections=6"]));
+    let before = load(&parameters, &flat(5, |_, _| {}));
+    parameters.lookup = Duration::from_millis(100);
+    let after = load(&parameters, &flat(5, |_, _| {}));
+    assert_eq!(after.last_byte - before.last_byte, Duration::from_millis(100));
+}
+
+#[test]
+fn browsers_and_servers_that_think_cost_what_they_think() {
+    let parameters = Parameters::of(&scenario("demo", &[]));
+    let before = load(&parameters, &flat(1, |_, _| {}));
+    let thinking = load(
+        &parameters,
+        &flat(1, |index, object| {
+            if index == 1 {
+                (object.think, object.delay) = (Duration::from_millis(30), Duration::from_millis(70));
+            }
+        }),
+    );
+    let thought = thinking.last_byte - before.last_byte;
+    assert!(thought.abs_diff(Duration::from_millis(100)) < MICROS, "{thought:?}");
+    assert_eq!(thinking.breakdown.server, Duration::from_millis(100));
+    assert!(adds_up(&thinking), "{thinking:?}");
+}
+
+#[test]
+fn streams_do_not_wait_for_servers_that_think_about_others() {
+    let mut parameters = Parameters::of(&scenario("demo", &["http.version=2", "http.tls=none"]));
+    let slow = flat(2, |index, object| object.think = Duration::from_millis(if index == 1 { 300 } else { 0 }));
+    let end = |parameters: &Parameters| {
+        let mut recursion = Recursion::new();
+        recursion.load(parameters, &slow).unwrap();
+        recursion.objects().nth(2).unwrap().end.unwrap()
+    };
+    let streams = end(&parameters);
+    parameters.http = Http::Http11Pipelined;
+    assert!(end(&parameters) > streams + Duration::from_millis(250), "in turn");
+}
+
+#[test]
+fn connections_carry_a_hundred_streams_at_once_and_the_urgent_ones_first() {
+    let parameters = Parameters::of(&scenario("demo", &["http.version=2", "http.tls=none"]));
+    let workload = flat(150, |index, object| object.urgency = u8::from(index < 101));
+    let mut recursion = Recursion::new();
+    recursion.load(&parameters, &workload).unwrap();
+    let requested: Vec<_> = recursion.objects().map(|object| object.requested.unwrap()).collect();
+    let first = requested[150];
+    assert_eq!(requested[1..].iter().filter(|at| **at == first).count(), 100);
+    assert!(requested[101..].iter().all(|at| *at == first) && requested[100] > first);
+}
+
+#[test]
+fn scenarios_say_what_names_keys_and_versions_cost() {
+    let of = |assignments: &[&str]| {
+        let page = ["page.objects=1", "page.size=5 kB", "lan.delay=5 ms"];
+        let scenario = scenario("demo", &[&page, assignments].concat());
+        load(&Parameters::of(&scenario), &Workload::of(&scenario.page).unwrap()).last_byte.as_secs_f64()
+    };
+    let plain = of(&[]);
+    for (assignment, more) in [
+        ("http.tls=1.2", 1.02),
+        ("http.tls=1.3", 0.51),
+        ("http.version=2", 0.51),
+        ("http.version=3", 0.0),
+        ("http.dns=near", 0.01),
+        ("http.dns=far", 0.51),
+    ] {
+        let time = of(&[assignment]);
+        assert!((time - plain - more).abs() < 0.002, "{assignment}: {time} s after {plain} s");
+    }
 }
 
 #[test]
@@ -165,7 +270,7 @@ fn a_terabyte_is_answered_at_once() {
 fn six_terabytes_side_by_side_are_answered_too() {
     let size = Bytes::new(1_000_000_000_000);
     let objects: Vec<_> =
-        (0..7).map(|index| WorkloadObject { size, named: (index > 0).then_some((0, Bytes::new(1000))) }).collect();
+        (0..7).map(|index| WorkloadObject::new(size, (index > 0).then_some((0, Bytes::new(1000))))).collect();
     let load = load(&Parameters::of(&scenario("demo", &[])), &Workload::new(&objects).unwrap());
     let rate = 7.0 * size.bits_f64() / load.last_byte.as_secs_f64();
     // The seventh is alone in the end, held by the send buffer.
@@ -184,8 +289,8 @@ fn a_terabyte_at_once_is_refused_before_it_fills_the_memory() {
 fn a_connection_that_idles_starts_slowly_again() {
     // RFC 5681 §4.1: the second response finds the initial window if the server thinks for longer than a timeout.
     let objects = [
-        WorkloadObject { size: Bytes::new(500_000), named: None },
-        WorkloadObject { size: Bytes::new(500_000), named: Some((0, Bytes::new(499_990))) },
+        WorkloadObject::new(Bytes::new(500_000), None),
+        WorkloadObject::new(Bytes::new(500_000), Some((0, Bytes::new(499_990)))),
     ];
     let workload = Workload::new(&objects).unwrap();
     let waits = |think| {
@@ -229,8 +334,8 @@ fn what_cannot_be_is_named() {
     assert!(error(&|parameters| parameters.request_bytes = Bytes::ZERO).contains("request_bytes"));
     assert!(error(&|parameters| parameters.tcp.mss = Bytes::new(1 << 40)).contains("mss"));
     assert_eq!(Workload::new(&[]), Err(RecursionError::NoObjects));
-    let unknown = WorkloadObject { size: Bytes::new(1), named: Some((1, Bytes::ZERO)) };
-    let first = WorkloadObject { size: Bytes::new(1), named: None };
+    let unknown = WorkloadObject::new(Bytes::new(1), Some((1, Bytes::ZERO)));
+    let first = WorkloadObject::new(Bytes::new(1), None);
     assert_eq!(Workload::new(&[first, unknown]), Err(RecursionError::Reference { object: 1, by: 1 }));
 }
 
@@ -275,9 +380,15 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         let [established, pushes, fixed] = http.5;
         (parameters.is_established, parameters.pushes) = (established, pushes);
         parameters.control = if fixed { Control::FixedRate } else { Control::Tcp };
+        parameters.lookup = Duration::from_nanos(http.3 * 1_000_000);
         let object = |(index, (size, at)): (usize, (u64, u64))| WorkloadObject {
-            size: Bytes::new(size),
-            named: (index > 0).then_some((index / 2, Bytes::new(at))),
+            host: (at % 3) as usize,
+            urgency: (at % 5) as u8,
+            request: (at % 2 > 0).then_some(Bytes::new(1 + at % 3000)),
+            header: (at % 7 > 3).then_some(Bytes::new(at % 2000)),
+            think: Duration::from_millis(at % 11 * 50),
+            delay: Duration::from_millis(at % 13 * 20),
+            ..WorkloadObject::new(Bytes::new(size), (index > 0).then_some((index / 2, Bytes::new(at))))
         };
         (parameters, objects.into_iter().enumerate().map(object).collect())
     })

@@ -29,4 +29,4 @@ pub use farhop_link::{
     Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
 };
 pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
-pub use farhop_web::{HttpConfig, HttpVersion, Object, Page, Reference};
+pub use farhop_web::{Dns, HttpConfig, HttpVersion, Language, Object, Page, Reference, Tls};

@@ -3,7 +3,7 @@
 use crate::files::Files;
 use crate::reader::{Document, ValueError, nearest};
 use crate::resolve::resolve;
-use crate::{Scenario, ScenarioError, shipped};
+use crate::{Scenario, ScenarioError, shipped, words};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,20 +45,37 @@ fn read(name: &str, file: &str, text: &str, assignments: &[String], named: &File
         document.set(assignment)?;
     }
     replace_page(&mut document);
+    replace_connections(&mut document)?;
     replace_rates(&mut document)?;
     Ok(resolve(name, &document, named)?)
 }
 
 /// A page described on the command line replaces the file's, whichever way that was described.
 fn replace_page(document: &mut Document) {
-    const LISTS: [&str; 2] = ["page.sizes", "page.table"];
+    const LISTS: [&str; 3] = ["page.sizes", "page.table", "page.har"];
     const EQUAL: [&str; 2] = ["page.objects", "page.size"];
     if EQUAL.iter().any(|key| document.is_set(key)) {
-        LISTS.iter().for_each(|key| document.forget(key));
+        LISTS.iter().chain(&["page.har_page"]).for_each(|key| document.forget(key));
     }
     if LISTS.iter().any(|key| document.is_set(key)) {
-        EQUAL.iter().chain(&LISTS).for_each(|key| document.forget(key));
+        EQUAL.iter().chain(&LISTS).chain(&["page.har_page"]).for_each(|key| document.forget(key));
     }
+}
+
+/// A version of HTTP on the command line that has one connection, or TLS of its own, replaces what the file says of them.
+fn replace_connections(document: &mut Document) -> Result<(), ValueError> {
+    const KEY: &str = "http.version";
+    if document.is_set(KEY)
+        && let Some(version) = document.get(KEY, |text| words::choose(words::HTTP_VERSIONS, text))?
+    {
+        if version.shares_connection() {
+            document.forget("http.connections");
+        }
+        if version.is_multiplexed() {
+            document.forget("http.tls");
+        }
+    }
+    Ok(())
 }
 
 /// A trace on the command line replaces the file's rate, and a rate its trace.

@@ -5,6 +5,7 @@ use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
 use farhop_link::{ChannelConfig, DirectionConfig};
+use farhop_units::duration;
 
 impl Scenario {
     /// The scenario as a file that [`parse`](crate::parse) reads back as the same scenario.
@@ -45,7 +46,9 @@ impl Scenario {
     }
 
     fn page_section(&self) -> String {
-        section("page", &[("table", format!("\"\"\"\n{}\"\"\"", self.page.to_csv()))])
+        let comments: String = self.page_notes.iter().map(|note| format!("\n# {note}")).collect();
+        let table = section("page", &[("table", format!("\"\"\"\n{}\"\"\"", self.page.to_csv()))]);
+        format!("{comments}{table}")
     }
 
     fn http_section(&self) -> String {
@@ -55,6 +58,9 @@ impl Scenario {
             &[
                 ("version", quoted(spell(words::HTTP_VERSIONS, &http.version))),
                 ("connections", http.connections.to_string()),
+                ("tls", quoted(spell(words::TLS, &http.tls))),
+                ("dns", quoted(spell(words::DNS, &http.dns))),
+                ("persistence", limited(http.persistence.map(duration::format))),
                 ("request_bytes", http.request_bytes.get().to_string()),
                 ("response_header_bytes", http.response_header_bytes.get().to_string()),
             ],

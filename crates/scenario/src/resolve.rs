@@ -6,20 +6,28 @@ use crate::scenario::{RunConfig, Scenario};
 use crate::{network, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
-use farhop_units::{Bytes, ParseError};
-use farhop_web::{HttpConfig, HttpVersion, Page, PageError};
+use farhop_units::{Bytes, ParseError, duration};
+use farhop_web::har::{Graph, GraphError, Har};
+use farhop_web::{HttpConfig, HttpVersion, Page, PageError, Tls};
+use std::time::Duration;
 
 /// Reads every key, in the order of the file format.
 pub(crate) fn resolve(name: &str, document: &Document, files: &Files) -> Result<Scenario, ValueError> {
     let version = document.get("version", |text| number(text, 1, 1))?;
+    let title = document.get("title", |text| Ok(text.to_owned()))?.unwrap_or_default();
+    let link = network::far_link(document, files)?;
+    let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
+    let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
+    let Graph { page, notes } = page(document, files)?;
     let scenario = Scenario {
         name: name.to_owned(),
-        title: document.get("title", |text| Ok(text.to_owned()))?.unwrap_or_default(),
-        link: network::far_link(document, files)?,
-        wan: network::segment(document, files, "wan")?,
-        lan: network::segment(document, files, "lan")?,
-        tcp: tcp(document)?,
-        page: page(document, files)?,
+        title,
+        link,
+        wan,
+        lan,
+        tcp,
+        page,
+        page_notes: notes,
         http: http(document)?,
         run: run(document)?,
     };
@@ -51,24 +59,30 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     })
 }
 
-fn page(document: &Document, files: &Files) -> Result<Page, ValueError> {
-    const ACCEPTED: &str =
-        "one of sizes = \"FILE.csv\", table = \"the lines of such a file\", or objects = 20 with size = \"5 kB\"";
-    let sizes = document.get("page.sizes", |path| read_page(path, files))?;
-    let table = document.get("page.table", |text| Page::from_csv(text).map_err(page_error))?;
+/// The page, and how it was read.
+fn page(document: &Document, files: &Files) -> Result<Graph, ValueError> {
+    const ACCEPTED: &str = "one of sizes = \"FILE.csv\", har = \"FILE.har\", table = \"the lines of such a CSV file\", or objects = 20 with \
+                            size = \"5 kB\"";
+    let listed = |page| Graph { page, notes: Vec::new() };
+    let sizes = document.get("page.sizes", |path| read_page(path, files).map(listed))?;
+    let table = document.get("page.table", |text| Page::from_csv(text).map(listed).map_err(page_error))?;
+    let har = recorded(document, files)?;
     let objects = document.get("page.objects", |text| number(text, 1, farhop_web::MAX_OBJECTS as u64))?;
     let size = document.get("page.size", str::parse::<Bytes>)?;
-    match (sizes, table, objects, size) {
-        (Some(page), None, None, None) | (None, Some(page), None, None) => Ok(page),
+    let mut whole = [sizes, table, har].into_iter().flatten();
+    match (whole.next(), whole.next(), objects, size) {
+        (Some(page), None, None, None) => Ok(page),
         (None, None, Some(objects), Some(size)) => {
             let objects = usize::try_from(objects).expect("at most MAX_OBJECTS");
-            Page::uniform(objects, size).map_err(|error| document.refuse("page.size", page_error(error)))
+            let page = Page::uniform(objects, size);
+            page.map(listed).map_err(|error| document.refuse("page.size", page_error(error)))
         }
         (None, None, Some(_), None) => Err(document.missing("page.size", "the size of every object, e.g. \"5 kB\"")),
         (None, None, None, Some(_)) => Err(document.missing("page.objects", "the number of objects, e.g. 20")),
         (None, None, None, None) => Err(document.missing("page", ACCEPTED)),
         _ => {
-            let given = ["page.sizes", "page.table", "page.objects"].into_iter().rfind(|key| document.has(key));
+            let keys = ["page.sizes", "page.table", "page.har", "page.objects"];
+            let given = keys.into_iter().rfind(|key| document.has(key));
             Err(document
                 .refuse(given.unwrap_or("page.size"), ParseError::new("two descriptions of the page", ACCEPTED)))
         }
@@ -80,25 +94,74 @@ fn read_page(path: &str, files: &Files) -> Result<Page, ParseError> {
     Page::from_csv(&files.read(path, "page", ACCEPTED)?).map_err(page_error)
 }
 
+/// A page of a recording: the first one, or the one that `page.har_page` names.
+fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueError> {
+    const KEY: &str = "page.har";
+    const ACCEPTED: &str = "a HAR file beside the scenario";
+    let id = document.get("page.har_page", |text| Ok(text.to_owned()))?;
+    let har = document.get(KEY, |path| {
+        let text = files.read(path, "recording", ACCEPTED)?;
+        Har::parse(text.as_bytes()).map_err(|error| ParseError::new(error.to_string(), ACCEPTED))
+    })?;
+    let wrong_page = |error: GraphError| {
+        let key = if matches!(error, GraphError::NoPage { .. }) { "page.har_page" } else { KEY };
+        document.refuse(key, ParseError::new(error.to_string(), "a recording of a page with its HTML document"))
+    };
+    match (har, id) {
+        (Some(har), id) => Page::from_har(&har, id.as_deref()).map(Some).map_err(wrong_page),
+        (None, Some(_)) => {
+            Err(document
+                .refuse("page.har_page", ParseError::new("a page of no recording", "har = \"FILE.har\" beside it")))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
 fn http(document: &Document) -> Result<HttpConfig, ValueError> {
     let defaults = HttpConfig::DEFAULT;
     let version = document.get("http.version", |text| words::choose(words::HTTP_VERSIONS, text))?;
     let version = version.unwrap_or(defaults.version);
-    let most = if version == HttpVersion::Http11Pipelined { 1 } else { 256 };
+    let most = if version.shares_connection() { 1 } else { 256 };
     let connections = document.get("http.connections", |text| number(text, 1, most))?;
     let connections = connections.map(|count| usize::try_from(count).expect("at most 256"));
-    // In the format, with nothing else to choose yet.
-    document.get("http.tls", none)?;
-    document.get("http.dns", none)?;
     let size = |key: &str, default| {
         document.get(key, |text| number(text, 1, 65_535)).map(|size| size.map_or(default, Bytes::new))
     };
     Ok(HttpConfig {
         version,
         connections: connections.unwrap_or(if most == 1 { 1 } else { defaults.connections }),
+        tls: tls(document, version)?,
+        dns: document.get("http.dns", |text| words::choose(words::DNS, text))?.unwrap_or(defaults.dns),
+        persistence: document.get("http.persistence", persistence)?.unwrap_or(defaults.persistence),
         request_bytes: size("http.request_bytes", defaults.request_bytes)?,
         response_header_bytes: size("http.response_header_bytes", defaults.response_header_bytes)?,
     })
+}
+
+/// Browsers speak HTTP/2 over TLS alone, and QUIC has no handshake but TLS 1.3's (RFC 9001).
+fn tls(document: &Document, version: HttpVersion) -> Result<Tls, ValueError> {
+    let given = document.get("http.tls", |text| words::choose(words::TLS, text))?;
+    match (version, given) {
+        (HttpVersion::Http3, Some(Tls::None | Tls::V12)) => {
+            Err(document
+                .refuse("http.tls", ParseError::new("HTTP/3 is always over TLS 1.3", "\"1.3\" with version \"3\"")))
+        }
+        (_, Some(tls)) => Ok(tls),
+        (HttpVersion::Http2 | HttpVersion::Http3, None) => Ok(Tls::V13),
+        (_, None) => Ok(HttpConfig::DEFAULT.tls),
+    }
+}
+
+fn persistence(text: &str) -> Result<Option<Duration>, ParseError> {
+    const LONGEST: Duration = Duration::from_secs(24 * 3600);
+    let timeout = or_unlimited(text, duration::parse)?;
+    match timeout {
+        Some(timeout) if timeout.is_zero() || timeout > LONGEST => {
+            let accepted = "a time above zero and up to 24 h, e.g. \"15 s\", or \"unlimited\"";
+            Err(ParseError::new("out of range", accepted))
+        }
+        _ => Ok(timeout),
+    }
 }
 
 fn run(document: &Document) -> Result<RunConfig, ValueError> {
@@ -124,10 +187,6 @@ fn wrong_choice(architectures: &[Architecture]) -> Option<String> {
         None if architectures.is_empty() => Some("no architecture".to_owned()),
         None => None,
     }
-}
-
-fn none(text: &str) -> Result<(), ParseError> {
-    words::choose(&[("none", ())], text)
 }
 
 /// The largest window that TCP can advertise (RFC 7323 §2.3).

@@ -22,6 +22,8 @@ pub struct Scenario {
     pub tcp: TcpConfig,
     /// What is loaded.
     pub page: Page,
+    /// How the page was read from a recording, and what of that could not be used; a resolved file has these as comments only.
+    pub page_notes: Vec<String>,
     /// How the client asks for it.
     pub http: HttpConfig,
     /// What to run.

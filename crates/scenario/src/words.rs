@@ -3,7 +3,7 @@
 use farhop_results::Architecture;
 use farhop_tcp::{Congestion, FirstAck, Profile};
 use farhop_units::ParseError;
-use farhop_web::HttpVersion;
+use farhop_web::{Dns, HttpVersion, Tls};
 
 /// A spelling and what it stands for.
 pub(crate) type Word<T> = (&'static str, T);
@@ -24,8 +24,17 @@ pub(crate) const CONGESTION: &[Word<Congestion>] = &[
 
 pub(crate) const FIRST_ACK: &[Word<FirstAck>] = &[("immediate", FirstAck::Immediate), ("delayed", FirstAck::Delayed)];
 
-pub(crate) const HTTP_VERSIONS: &[Word<HttpVersion>] =
-    &[("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11), ("1.1-pipelined", HttpVersion::Http11Pipelined)];
+pub(crate) const HTTP_VERSIONS: &[Word<HttpVersion>] = &[
+    ("1.0", HttpVersion::Http10),
+    ("1.1", HttpVersion::Http11),
+    ("1.1-pipelined", HttpVersion::Http11Pipelined),
+    ("2", HttpVersion::Http2),
+    ("3", HttpVersion::Http3),
+];
+
+pub(crate) const TLS: &[Word<Tls>] = &[("none", Tls::None), ("1.2", Tls::V12), ("1.3", Tls::V13)];
+
+pub(crate) const DNS: &[Word<Dns>] = &[("none", Dns::None), ("near", Dns::Near), ("far", Dns::Far)];
 
 /// Reads one of `words`.
 pub(crate) fn choose<T: Copy>(words: &[Word<T>], text: &str) -> Result<T, ParseError> {

@@ -1,6 +1,6 @@
 //! Scenario files as users write them: shipped ones, wrong ones, and the way back to text.
 
-use farhop_scenario::{QueueLimit, Scenario, ScenarioError, open, parse, shipped};
+use farhop_scenario::{Dns, QueueLimit, Scenario, ScenarioError, Tls, open, parse, shipped};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -49,6 +49,8 @@ fn extremes_read_back_too() {
         &["wan.queue=5 kB"][..],
         &["link.down.loss=1e-300", "lan.delay=24 h", "lan.loss=100 %"],
         &["page.objects=100000", "page.size=1000 GB", "tcp.max_window=1 GiB"],
+        &["http.version=3", "http.dns=near", "http.persistence=24 h"],
+        &["http.version=2", "http.tls=1.2", "http.persistence=1 ns"],
         &[
             "link.up.rate=18446744073709551615 bit/s",
             "link.up.queue=18446744073709551615 B",
@@ -111,6 +113,23 @@ fn a_page_of_the_command_line_replaces_the_files() {
 }
 
 #[test]
+fn versions_of_http_bring_their_tls_and_connections() {
+    let http = |assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        open("demo", &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}")).http
+    };
+    for (version, tls, connections) in
+        [("1.0", Tls::None, 6), ("1.1-pipelined", Tls::None, 1), ("2", Tls::V13, 1), ("3", Tls::V13, 1)]
+    {
+        let http = http(&[&format!("http.version={version}")]);
+        assert_eq!((http.tls, http.connections), (tls, connections), "{version}");
+    }
+    let cleartext = http(&["http.version=2", "http.tls=none", "http.dns=far", "http.persistence=15 s"]);
+    assert_eq!((cleartext.tls, cleartext.dns), (Tls::None, Dns::Far));
+    assert_eq!(cleartext.persistence, Some(Duration::from_secs(15)));
+}
+
+#[test]
 fn wrong_files_get_one_clear_error() {
     insta::assert_snapshot!(error("[link.down]\nrate = \"20 mbps\"\n"), @r#"
     net.toml:3: link.down.rate = "20 mbps": unknown unit "mbps"
@@ -137,20 +156,28 @@ fn wrong_files_get_one_clear_error() {
       accepted: a size of at least one segment and at most 1 GiB, e.g. "64 KiB", or "unlimited"
     "#);
     insta::assert_snapshot!(error("[page]\nobjects = 100\nsize = \"1 kB\"\n"), @r#"
-    net.toml:4: page.size = "1 kB": the document of 1 kB cannot name i98.png at 932 B: its tag needs 19 B
+    net.toml:4: page.size = "1 kB": index.html of 1 kB cannot name i98.png at 932 B: its tag needs 19 B
       accepted: a page whose first object is an HTML document large enough to name the others
     "#);
-    insta::assert_snapshot!(error(&format!("[http]\ntls = \"1.3\"\n{PAGE}")), @r#"
-    net.toml:3: http.tls = "1.3": unknown word
-      accepted: "none"
+    insta::assert_snapshot!(error(&format!("[http]\nversion = \"3\"\ntls = \"none\"\n{PAGE}")), @r#"
+    net.toml:4: http.tls = "none": HTTP/3 is always over TLS 1.3
+      accepted: "1.3" with version "3"
+    "#);
+    insta::assert_snapshot!(error(&format!("[http]\nversion = \"2\"\nconnections = 6\n{PAGE}")), @r#"
+    net.toml:4: http.connections = "6": out of range
+      accepted: 1
+    "#);
+    insta::assert_snapshot!(error(&format!("[http]\npersistence = \"0 s\"\n{PAGE}")), @r#"
+    net.toml:3: http.persistence = "0 s": out of range
+      accepted: a time above zero and up to 24 h, e.g. "15 s", or "unlimited"
     "#);
     insta::assert_snapshot!(error(""), @r#"
     net.toml: page: missing
-      accepted: one of sizes = "FILE.csv", table = "the lines of such a file", or objects = 20 with size = "5 kB"
+      accepted: one of sizes = "FILE.csv", har = "FILE.har", table = "the lines of such a CSV file", or objects = 20 with size = "5 kB"
     "#);
     insta::assert_snapshot!(error(&format!("{PAGE}sizes = \"pages/page-2013.csv\"\n")), @r#"
     net.toml:3: page.objects = "2": two descriptions of the page
-      accepted: one of sizes = "FILE.csv", table = "the lines of such a file", or objects = 20 with size = "5 kB"
+      accepted: one of sizes = "FILE.csv", har = "FILE.har", table = "the lines of such a CSV file", or objects = 20 with size = "5 kB"
     "#);
     insta::assert_snapshot!(error("a = = 1"), @r#"
     net.toml:2: extra `=`, expected nothing
@@ -177,6 +204,50 @@ fn page_files_stand_beside_the_scenario() {
         .unwrap();
     let scenario: Scenario = open(given, &[]).unwrap();
     assert_eq!((scenario.name.as_str(), scenario.page.objects.len()), ("mine", 1));
+}
+
+/// A document on one host and a sheet on another.
+const RECORDING: &str = r#"{"log": {"pages": [{"id": "first"}, {"id": "second"}], "entries": [
+    {"pageref": "first", "startedDateTime": "2026-11-02T10:00:00Z", "request": {"method": "GET", "url": "https://a.test/"},
+     "response": {"status": 200, "bodySize": 2000, "content": {"mimeType": "text/html"}}, "timings": {"connect": 20, "wait": 50}},
+    {"pageref": "first", "startedDateTime": "2026-11-02T10:00:00.1Z", "request": {"method": "GET", "url": "https://b.test/a.css"},
+     "response": {"status": 200, "content": {"mimeType": "text/css"}}, "_initiator": {"url": "https://a.test/"}}
+]}}"#;
+
+#[test]
+fn recorded_pages_become_lists_with_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "version = 1\n[page]\nhar = \"p.har\"\n").unwrap();
+    std::fs::write(folder.path().join("p.har"), RECORDING).unwrap();
+    let given = path.to_str().unwrap();
+    let scenario = open(given, &[]).unwrap();
+    assert_eq!((scenario.page.hosts.len(), scenario.page.objects[0].think), (2, Duration::from_millis(30)));
+    let resolved = scenario.to_toml();
+    assert!(resolved.contains("# bodies without a recorded size, which count 0 B (1)\n"), "{resolved}");
+    assert_eq!(parse("mine", &resolved, &[]).unwrap(), Scenario { page_notes: Vec::new(), ..scenario });
+
+    let refused = |assignment: &str| open(given, &[assignment.to_owned()]).unwrap_err().to_string();
+    insta::assert_snapshot!(refused("page.har_page=third"), @r#"
+    --set: page.har_page = "third": no page "third" in the recording; accepted: "first", "second"
+      accepted: a recording of a page with its HTML document
+    "#);
+    assert!(refused("page.har_page=second").contains("p.har\": the recording has no answered HTTP request"));
+    std::fs::write(folder.path().join("p.har"), "{}").unwrap();
+    assert!(refused("title=x").contains("not a HAR file: missing field `log` at line 1 column 2"));
+}
+
+#[test]
+fn a_recording_on_the_command_line_replaces_the_files_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let har = folder.path().join("p.har");
+    std::fs::write(&har, RECORDING).unwrap();
+    let scenario = open("demo", &[format!("page.har={}", har.display()), "page.har_page=first".to_owned()]).unwrap();
+    assert_eq!(scenario.page.objects.len(), 2);
+    insta::assert_snapshot!(open("demo", &["page.har_page=first".to_owned()]).unwrap_err(), @r#"
+    --set: page.har_page = "first": a page of no recording
+      accepted: har = "FILE.har" beside it
+    "#);
 }
 
 proptest! {

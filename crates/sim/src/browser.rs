@@ -53,8 +53,9 @@ impl<'a> Browser<'a> {
     /// A browser that is told to load `page` at `now`.
     pub(crate) fn new(now: Instant, page: &'a Page, http: HttpConfig) -> Self {
         let objects = vec![Progress::default(); page.objects.len()];
-        let (loader, connections) = (Loader::new(http), BTreeMap::new());
-        let mut browser = Self { page, http, loader, connections, objects, references: references(page) };
+        let (loader, connections) = (Loader::new(http, page), BTreeMap::new());
+        let references = page.references().into_iter().map(VecDeque::from).collect();
+        let mut browser = Self { page, http, loader, connections, objects, references };
         browser.objects[0].discovered = Some(now);
         browser
     }
@@ -72,7 +73,7 @@ impl<'a> Browser<'a> {
     pub(crate) fn poll(&mut self, now: Instant) -> Option<LoaderAction> {
         let action = self.loader.poll()?;
         match action {
-            LoaderAction::Open { connection } => {
+            LoaderAction::Open { connection, .. } => {
                 self.connections
                     .insert(connection, Connection { opened: now, used: false, responses: VecDeque::new() });
             }
@@ -87,7 +88,7 @@ impl<'a> Browser<'a> {
     fn note_request(&mut self, now: Instant, number: usize, object: usize) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let first = !core::mem::replace(&mut connection.used, true);
-        connection.responses.push_back(Response { object, header: self.http.response_header_bytes });
+        connection.responses.push_back(Response { object, header: self.http.header_size(&self.page.objects[object]) });
         let progress = &mut self.objects[object];
         progress.connection = number;
         progress.connect = first.then_some(connection.opened);
@@ -102,7 +103,7 @@ impl<'a> Browser<'a> {
             let body = left.min(self.page.objects[object].size - self.objects[object].body);
             left -= body;
             if self.body_arrived(now, object, body) {
-                self.end_response(connection);
+                self.end_response(connection, object);
             }
         }
     }
@@ -116,11 +117,11 @@ impl<'a> Browser<'a> {
         (response.header == Bytes::ZERO).then_some(response.object)
     }
 
-    fn end_response(&mut self, connection: usize) {
+    fn end_response(&mut self, connection: usize, object: usize) {
         if let Some(state) = self.connections.get_mut(&connection) {
             state.responses.pop_front();
         }
-        self.loader.response_complete(connection);
+        self.loader.response_complete(connection, object);
     }
 
     /// Notes `bytes` of a body and what they name; returns whether the body is complete.
@@ -163,21 +164,6 @@ impl<'a> Browser<'a> {
         let pairs = self.page.objects.iter().zip(&self.objects);
         pairs.filter_map(|(object, progress)| progress.timing(&object.name)).collect()
     }
-}
-
-/// What each object's body names, in the order in which the tags end.
-fn references(page: &Page) -> Vec<VecDeque<(Bytes, usize)>> {
-    let mut references = vec![Vec::new(); page.objects.len()];
-    for (index, object) in page.objects.iter().enumerate() {
-        if let Some(reference) = object.reference {
-            references[reference.object].push((page.discovered_at(index), index));
-        }
-    }
-    let in_order = |mut named: Vec<(Bytes, usize)>| {
-        named.sort_unstable();
-        VecDeque::from(named)
-    };
-    references.into_iter().map(in_order).collect()
 }
 
 impl Progress {

@@ -181,7 +181,7 @@ impl<'a> Direct<'a> {
     fn act(&mut self, action: LoaderAction) -> Result<(), LoadError> {
         let (now, config) = (self.now, &self.scenario.tcp);
         let connection = match action {
-            LoaderAction::Open { connection } => {
+            LoaderAction::Open { connection, .. } => {
                 debug_assert_eq!(connection, self.connections.len(), "the loader counts up");
                 let (client, server) = (Endpoint::connect(now, config)?, Endpoint::listen(config)?);
                 self.connections.push(Connection { client, server, application: Server::default(), wake: [None; 2] });
@@ -189,7 +189,8 @@ impl<'a> Direct<'a> {
             }
             LoaderAction::Request { connection, object } => {
                 self.connections[connection].application.ask(object);
-                self.connections[connection].client.write(now, self.scenario.http.request_bytes);
+                let request = self.scenario.http.request_size(&self.scenario.page.objects[object]);
+                self.connections[connection].client.write(now, request);
                 connection
             }
             LoaderAction::Close { connection } => {

@@ -37,12 +37,14 @@ impl Server {
 
     /// The next response, if its request is complete.
     pub(crate) fn answer(&mut self, page: &Page, http: HttpConfig) -> Option<Answer> {
-        if self.received < http.request_bytes {
+        let object = &page.objects[*self.asked.front()?];
+        let request = http.request_size(object);
+        if self.received < request {
             return None;
         }
-        let object = self.asked.pop_front()?;
-        self.received -= http.request_bytes;
-        let bytes = http.response_header_bytes + page.objects[object].size;
+        self.asked.pop_front();
+        self.received -= request;
+        let bytes = http.header_size(object) + object.size;
         Some(Answer { bytes, close: http.version == HttpVersion::Http10 })
     }
 }

@@ -3,7 +3,7 @@
 use crate::direct::{self, LoadError, Outcome};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{Congestion, Scenario};
+use farhop_scenario::{Congestion, Dns, Scenario, Tls};
 
 /// What simulating a scenario gave and what it cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,7 +28,10 @@ pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
     let mut simulation = Simulation::default();
     for architecture in &scenario.run.architectures {
         let result = match architecture {
-            Architecture::Direct => simulation.load_directly(scenario, seed).map_err(|error| error.to_string()),
+            Architecture::Direct => match unknown(scenario) {
+                Some(what) => Err(format!("the simulator does not know {what} yet")),
+                None => simulation.load_directly(scenario, seed).map_err(|error| error.to_string()),
+            },
             _ => Err("the simulated accelerator comes with the simulator's transports".to_owned()),
         };
         if let Err(reason) = result {
@@ -50,6 +53,21 @@ impl Simulation {
         self.loads.extend(loads);
         Ok(())
     }
+}
+
+/// What of the scenario's page and its use of HTTP cannot be simulated.
+fn unknown(scenario: &Scenario) -> Option<&'static str> {
+    let (http, objects) = (&scenario.http, &scenario.page.objects);
+    let thinks = objects.iter().any(|object| !(object.think.is_zero() && object.delay.is_zero()));
+    let unknowns = [
+        (http.version.is_multiplexed(), "HTTP/2 and 3"),
+        (http.tls != Tls::None, "TLS"),
+        (http.dns != Dns::None, "DNS"),
+        (http.persistence.is_some(), "idle timeouts of connections"),
+        (scenario.page.hosts.len() > 1, "several hosts"),
+        (thinks, "servers and browsers that think"),
+    ];
+    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
 }
 
 /// Whether loads can differ from seed to seed.

@@ -1,6 +1,8 @@
 //! How the browser speaks HTTP, as a scenario describes it.
 
+use crate::page::Object;
 use farhop_units::Bytes;
+use std::time::Duration;
 
 /// HTTP version and use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +13,44 @@ pub enum HttpVersion {
     Http11,
     /// HTTP/1.1, all requests sent without waiting (RFC 9112 §9.3.2).
     Http11Pipelined,
+    /// HTTP/2: one connection per host, a stream per request (RFC 9113).
+    Http2,
+    /// HTTP/3: as HTTP/2, over QUIC, whose handshake is that of TLS 1.3 too (RFC 9114).
+    Http3,
+}
+
+impl HttpVersion {
+    /// Whether requests to a host share one connection and do not wait for the responses before them.
+    pub const fn shares_connection(self) -> bool {
+        matches!(self, Self::Http11Pipelined | Self::Http2 | Self::Http3)
+    }
+
+    /// Whether responses on a connection are streams that take turns.
+    pub const fn is_multiplexed(self) -> bool {
+        matches!(self, Self::Http2 | Self::Http3)
+    }
+}
+
+/// The handshake of keys on every new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// Plain HTTP.
+    None,
+    /// TLS 1.2 (RFC 5246): two round trips.
+    V12,
+    /// TLS 1.3 (RFC 8446): one round trip; over QUIC none of its own (RFC 9001).
+    V13,
+}
+
+/// Where hosts' names are resolved, ahead of the first connection to each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dns {
+    /// The addresses are known.
+    None,
+    /// A resolver at the terminal, which has the answer: the far link is not crossed.
+    Near,
+    /// A resolver behind the gateway, which has the answer: one round trip over the far link for each host.
+    Far,
 }
 
 /// The browser's use of HTTP.
@@ -18,21 +58,40 @@ pub enum HttpVersion {
 pub struct HttpConfig {
     /// Version.
     pub version: HttpVersion,
-    /// Connections the browser opens to the server at once, at most.
+    /// Connections the browser opens to a host at once, at most. Where requests share a connection there is one.
     pub connections: usize,
-    /// Size of a request on the wire without TCP/IP headers.
+    /// Handshake of keys.
+    pub tls: Tls,
+    /// Resolving of hosts' names.
+    pub dns: Dns,
+    /// How long an idle connection stays open (RFC 9112 §9.8); `None` is as long as the client runs.
+    pub persistence: Option<Duration>,
+    /// Size of a request on the wire without TCP/IP headers, unless the object says otherwise.
     pub request_bytes: Bytes,
-    /// Size of a response's status line and headers.
+    /// Size of a response's status line and headers, unless the object says otherwise.
     pub response_header_bytes: Bytes,
 }
 
 impl HttpConfig {
-    /// HTTP/1.1 over six connections (what browsers have done since 2008); 350 B requests and 250 B response headers, the median
-    /// magnitudes of pages without cookies.
+    /// HTTP/1.1 over six connections (what browsers have done since 2008), without TLS and DNS; 350 B requests and 250 B response
+    /// headers, the median magnitudes of pages without cookies.
     pub const DEFAULT: Self = Self {
         version: HttpVersion::Http11,
         connections: 6,
+        tls: Tls::None,
+        dns: Dns::None,
+        persistence: None,
         request_bytes: Bytes::new(350),
         response_header_bytes: Bytes::new(250),
     };
+
+    /// Size of the request for `object`.
+    pub fn request_size(&self, object: &Object) -> Bytes {
+        object.request_bytes.unwrap_or(self.request_bytes)
+    }
+
+    /// Size of status line and headers of the response with `object`.
+    pub fn header_size(&self, object: &Object) -> Bytes {
+        object.response_header_bytes.unwrap_or(self.response_header_bytes)
+    }
 }

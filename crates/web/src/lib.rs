@@ -1,11 +1,14 @@
-//! Pages, recorded pages, the browser-like loader and page-load metrics.
+//! Pages, recorded pages, users, proxy logs, the browser-like loader and page-load metrics.
 
 pub mod body;
+pub mod distribution;
 pub mod har;
 mod http;
 mod loader;
+pub mod logs;
 mod page;
+pub mod users;
 
-pub use http::{HttpConfig, HttpVersion};
-pub use loader::{Loader, LoaderAction};
-pub use page::{MAX_OBJECTS, Object, Page, PageError, Reference};
+pub use http::{Dns, HttpConfig, HttpVersion, Tls};
+pub use loader::{Loader, LoaderAction, MAX_STREAMS};
+pub use page::{Language, MAX_OBJECTS, Object, Page, PageError, Priority, Reference, is_font};

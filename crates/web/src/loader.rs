@@ -1,19 +1,28 @@
 //! What a browser decides while it loads a page: when to open a connection, and which request goes on which.
 //!
 //! Sans-IO and without a clock: the owner reports what happened (an object was discovered, a connection came up, a response
-//! ended, a connection went away) and carries out the actions that [`Loader::poll`] gives. The simulator's browser and the real
-//! client use this same machine, so that they differ only in what is below HTTP.
+//! ended, a connection went away, one was idle for long enough) and carries out the actions that [`Loader::poll`] gives. The simulator's
+//! browser and the real client use this same machine, so that they differ only in what is below HTTP.
 //!
-//! The policy is that of browsers' connection pools for one server: at most [`HttpConfig::connections`] at once (RFC 9112 §9.4
-//! leaves the limit to the client), requests wait in the order of discovery and are bound late, i.e. the next connection that
-//! can carry a request takes the first object that waits, whichever object it was opened for. A request whose connection goes
-//! away is asked again (RFC 9112 §9.3.1: GET is idempotent), in its old place.
+//! The policy is that of browsers' connection pools, one for each host. HTTP/1: at most [`HttpConfig::connections`] at once (RFC 9112
+//! §9.4 leaves the limit to the client), requests wait in the order of discovery and are bound late, i.e. the next connection that can
+//! carry a request takes the first object that waits, whichever object it was opened for. HTTP/2 and 3: one connection, which carries up
+//! to [`MAX_STREAMS`] requests at once; what waits, for the connection or for a stream, goes in the order of [`Priority`] (documents,
+//! then style sheets, scripts and fonts, then the rest), within a priority in the order of discovery. A request whose connection goes away
+//! is asked again (RFC 9112 §9.3.1: GET is idempotent), in its old place.
 //!
-//! Left out: priorities other than the order of discovery, more than one server, speculative connections, a limit on retries
-//! and idle timeouts. Idle connections stay open when the page is complete; closing them is the owner's.
+//! Connections outlive the page ([`Loader::next_page`]) until the owner's timer for an idle one runs out ([`Loader::idle_timeout`], after
+//! [`HttpConfig::persistence`]) or the server closes it.
+//!
+//! Left out: priorities among requests of HTTP/1, a limit over all hosts (256 in Chrome), connections shared by hosts with one certificate
+//! (RFC 9113 §9.1.1), speculative connections, a limit on retries.
 
-use crate::{HttpConfig, HttpVersion};
+use crate::{HttpConfig, HttpVersion, Page, Priority};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Requests of HTTP/2 and 3 that a connection carries at once: the least that RFC 9113 §6.5.2 recommends servers to allow, and what
+/// most of them do allow.
+pub const MAX_STREAMS: usize = 100;
 
 /// What the client is to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +31,8 @@ pub enum LoaderAction {
     Open {
         /// The new connection.
         connection: usize,
+        /// Index of the host in the page.
+        host: usize,
     },
     /// Send the request for `object`.
     Request {
@@ -37,83 +48,174 @@ pub enum LoaderAction {
     },
 }
 
-/// What a connection has been asked for and has not yet answered, oldest first: places in the order of discovery.
-type Outstanding = VecDeque<usize>;
+/// An object's place among those that wait: what is less goes first. The number is its place in the order of discovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    priority: Priority,
+    place: usize,
+}
 
-/// The browser's decisions for one page from one server.
+/// What the loader has to know of an object.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    host: usize,
+    priority: Priority,
+    /// Place in the order of discovery, once it is known.
+    place: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+struct Connection {
+    /// `None` if the page has nothing at its host.
+    host: Option<usize>,
+    name: String,
+    is_up: bool,
+    /// What it has been asked for and has not yet answered, oldest first.
+    outstanding: VecDeque<Turn>,
+}
+
+/// What there is to ask of a host, and by what.
+#[derive(Debug, Clone, Default)]
+struct Pool {
+    name: String,
+    /// What has not been asked for yet.
+    waiting: BTreeSet<Turn>,
+    /// Connections that are up: how many responses each owes, and its number. The first is the one to ask next.
+    up: BTreeSet<(usize, usize)>,
+    /// Connections that are being opened.
+    opening: usize,
+}
+
+/// The browser's decisions for the pages of one client.
 #[derive(Debug, Clone)]
 pub struct Loader {
     http: HttpConfig,
+    objects: Vec<Wanted>,
     /// Known objects in the order in which they became known.
     discovered: Vec<usize>,
-    /// The same objects, to see at once whether one is known.
-    known: BTreeSet<usize>,
-    /// Places in `discovered` of the objects not asked for yet.
-    waiting: BTreeSet<usize>,
+    pools: Vec<Pool>,
+    /// Objects in all pools that wait.
+    waiting: usize,
     received: usize,
-    /// Every connection that counts against the limit.
-    connections: BTreeMap<usize, Outstanding>,
-    /// Those that are up: how many responses each owes, and its number. The first is the one to ask next.
-    connected: BTreeSet<(usize, usize)>,
+    /// Every connection that counts against the limits.
+    connections: BTreeMap<usize, Connection>,
     next_connection: usize,
     to_close: VecDeque<usize>,
 }
 
 impl Loader {
-    /// A loader that knows object 0 and has no connection.
-    pub fn new(http: HttpConfig) -> Self {
+    /// A loader that knows object 0 of `page` and has no connection.
+    pub fn new(http: HttpConfig, page: &Page) -> Self {
         let mut loader = Self {
             http,
+            objects: Vec::new(),
             discovered: Vec::new(),
-            known: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            pools: Vec::new(),
+            waiting: 0,
             received: 0,
             connections: BTreeMap::new(),
-            connected: BTreeSet::new(),
             next_connection: 0,
             to_close: VecDeque::new(),
         };
-        loader.discover(0);
+        loader.next_page(page);
         loader
     }
 
-    /// The client has learned of `object`; the order of calls is the order of priority. Learning of it again changes nothing.
-    pub fn discover(&mut self, object: usize) {
-        if self.known.insert(object) {
-            self.waiting.insert(self.discovered.len());
-            self.discovered.push(object);
+    /// Begins to load `page` instead of the one before. Connections to its hosts are used again; those that still owe a response of the page
+    /// before are closed.
+    pub fn next_page(&mut self, page: &Page) {
+        let wanted = |object: &crate::Object| {
+            // HTTP/1 keeps to the order of discovery: all its requests are of one priority.
+            let priority = if self.http.version.is_multiplexed() { object.priority() } else { Priority::Other };
+            Wanted { host: object.host, priority, place: None }
+        };
+        self.objects = page.objects.iter().map(wanted).collect();
+        self.pools = page.hosts.iter().map(|name| Pool { name: name.clone(), ..Pool::default() }).collect();
+        self.discovered.clear();
+        (self.waiting, self.received) = (0, 0);
+        self.keep_connections();
+        self.discover(0);
+    }
+
+    /// Sorts the connections into the pools of a new page.
+    fn keep_connections(&mut self) {
+        let owing = |connection: &Connection| !connection.outstanding.is_empty();
+        self.to_close.extend(self.connections.iter().filter(|(_, known)| owing(known)).map(|(number, _)| *number));
+        self.connections.retain(|_, connection| !owing(connection));
+        for (number, connection) in &mut self.connections {
+            connection.host = self.pools.iter().position(|pool| pool.name == connection.name);
+            match connection.host.map(|host| &mut self.pools[host]) {
+                Some(pool) if connection.is_up => drop(pool.up.insert((0, *number))),
+                Some(pool) => pool.opening += 1,
+                None => {}
+            }
         }
+    }
+
+    /// The client has learned of `object`; the order of calls is the order of priority. Learning of it again changes nothing, nor does
+    /// an object that the page does not have.
+    pub fn discover(&mut self, object: usize) {
+        let place = self.discovered.len();
+        let Some(wanted) = self.objects.get_mut(object).filter(|wanted| wanted.place.is_none()) else { return };
+        wanted.place = Some(place);
+        let turn = Turn { priority: wanted.priority, place };
+        self.pools[wanted.host].waiting.insert(turn);
+        self.waiting += 1;
+        self.discovered.push(object);
     }
 
     /// The connection can carry requests now.
     pub fn connected(&mut self, connection: usize) {
-        if let Some(outstanding) = self.connections.get(&connection) {
-            self.connected.insert((outstanding.len(), connection));
+        let Some(state) = self.connections.get_mut(&connection).filter(|state| !state.is_up) else { return };
+        state.is_up = true;
+        if let Some(pool) = state.host.map(|host| &mut self.pools[host]) {
+            pool.opening -= 1;
+            pool.up.insert((0, connection));
         }
     }
 
-    /// The oldest outstanding response of the connection has arrived in full.
-    pub fn response_complete(&mut self, connection: usize) {
-        let Some(outstanding) = self.connections.get_mut(&connection) else { return };
-        if outstanding.pop_front().is_none() {
-            return;
-        }
-        let left = outstanding.len();
+    /// The response with `object` has arrived in full on the connection.
+    pub fn response_complete(&mut self, connection: usize, object: usize) {
+        let place = self.objects.get(object).and_then(|wanted| wanted.place);
+        let Some(state) = self.connections.get_mut(&connection) else { return };
+        let Some(index) = state.outstanding.iter().position(|turn| Some(turn.place) == place) else { return };
+        let before = state.outstanding.len();
+        state.outstanding.remove(index);
         self.received += 1;
-        self.connected.remove(&(left + 1, connection));
+        let Some(pool) = state.host.map(|host| &mut self.pools[host]) else { return };
+        pool.up.remove(&(before, connection));
         if self.http.version == HttpVersion::Http10 {
             self.connections.remove(&connection);
             self.to_close.push_back(connection);
         } else {
-            self.connected.insert((left, connection));
+            pool.up.insert((before - 1, connection));
         }
     }
 
     /// The connection has gone away, or could not be opened; what it had not answered waits again, in its old place.
     pub fn closed(&mut self, connection: usize) {
-        if let Some(outstanding) = self.connections.remove(&connection) {
-            self.connected.remove(&(outstanding.len(), connection));
-            self.waiting.extend(outstanding);
+        let Some(Connection { host, is_up, outstanding, .. }) = self.connections.remove(&connection) else { return };
+        let Some(pool) = host.map(|host| &mut self.pools[host]) else { return };
+        if is_up {
+            pool.up.remove(&(outstanding.len(), connection));
+        } else {
+            pool.opening -= 1;
+        }
+        self.waiting += outstanding.len();
+        pool.waiting.extend(outstanding);
+    }
+
+    /// Whether the connection is up and owes no response.
+    pub fn is_idle(&self, connection: usize) -> bool {
+        self.connections.get(&connection).is_some_and(|state| state.is_up && state.outstanding.is_empty())
+    }
+
+    /// The connection has been idle for as long as connections may be; it is closed. If it is not idle now nothing happens, so that the owner
+    /// need not end its timer with each request, only begin it anew with each response.
+    pub fn idle_timeout(&mut self, connection: usize) {
+        if self.is_idle(connection) {
+            self.closed(connection);
+            self.to_close.push_back(connection);
         }
     }
 
@@ -121,6 +223,9 @@ impl Loader {
     pub fn poll(&mut self) -> Option<LoaderAction> {
         if let Some(connection) = self.to_close.pop_front() {
             return Some(LoaderAction::Close { connection });
+        }
+        if self.waiting == 0 {
+            return None;
         }
         self.request().or_else(|| self.open())
     }
@@ -133,197 +238,51 @@ impl Loader {
     /// Binds the first waiting object to the connection with the fewest outstanding responses, the oldest of equals, if another
     /// request may go on it.
     fn request(&mut self) -> Option<LoaderAction> {
-        let &(depth, connection) = self.connected.first()?;
-        if depth > 0 && self.http.version != HttpVersion::Http11Pipelined {
-            return None;
-        }
-        let place = self.waiting.pop_first()?;
-        self.connections.get_mut(&connection)?.push_back(place);
-        self.connected.pop_first();
-        self.connected.insert((depth + 1, connection));
-        Some(LoaderAction::Request { connection, object: self.discovered[place] })
+        let most = self.most_outstanding();
+        let host = self.first_pool(|pool| pool.up.first().is_some_and(|(depth, _)| *depth < most))?;
+        let pool = &mut self.pools[host];
+        let (depth, connection) = pool.up.pop_first()?;
+        let turn = pool.waiting.pop_first()?;
+        pool.up.insert((depth + 1, connection));
+        self.waiting -= 1;
+        self.connections.get_mut(&connection)?.outstanding.push_back(turn);
+        Some(LoaderAction::Request { connection, object: self.discovered[turn.place] })
     }
 
-    /// Opens a connection if more objects wait than connections are being opened and the limit allows one.
+    /// Opens a connection if more objects wait at a host than connections are being opened to it and the limit allows one.
     fn open(&mut self) -> Option<LoaderAction> {
-        let opening = self.connections.len() - self.connected.len();
+        let shares = self.http.version.shares_connection();
         // A limit of zero could never load anything.
-        let limit = self.http.connections.max(1);
-        // Pipelining shares one connection: what waits while it is being opened needs no second one.
-        let wanted = match self.http.version {
-            HttpVersion::Http11Pipelined => self.waiting.len().min(1),
-            HttpVersion::Http10 | HttpVersion::Http11 => self.waiting.len(),
-        };
-        if wanted <= opening || self.connections.len() >= limit {
-            return None;
-        }
+        let limit = if self.http.version.is_multiplexed() { 1 } else { self.http.connections.max(1) };
+        // What waits for a shared connection that is being opened needs no second one.
+        let most_opening = if shares { 1 } else { usize::MAX };
+        let host = self.first_pool(|pool| {
+            pool.opening < pool.waiting.len().min(most_opening) && pool.opening + pool.up.len() < limit
+        })?;
+        let pool = &mut self.pools[host];
+        pool.opening += 1;
         let connection = self.next_connection;
         self.next_connection += 1;
-        self.connections.insert(connection, Outstanding::new());
-        Some(LoaderAction::Open { connection })
+        let (name, outstanding) = (pool.name.clone(), VecDeque::new());
+        self.connections.insert(connection, Connection { host: Some(host), name, is_up: false, outstanding });
+        Some(LoaderAction::Open { connection, host })
+    }
+
+    /// Responses that a connection may owe at once.
+    fn most_outstanding(&self) -> usize {
+        match self.http.version {
+            HttpVersion::Http10 | HttpVersion::Http11 => 1,
+            HttpVersion::Http11Pipelined => usize::MAX,
+            HttpVersion::Http2 | HttpVersion::Http3 => MAX_STREAMS,
+        }
+    }
+
+    /// Of the hosts at which something waits and which are `ready`, the one whose turn it is.
+    fn first_pool(&self, ready: impl Fn(&Pool) -> bool) -> Option<usize> {
+        let pools = self.pools.iter().enumerate().filter(|(_, pool)| ready(pool));
+        pools.filter_map(|(host, pool)| Some((*pool.waiting.first()?, host))).min().map(|(_, host)| host)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::LoaderAction::{Close, Open, Request};
-    use super::*;
-    use proptest::prelude::*;
-
-    fn loader(version: HttpVersion, connections: usize) -> Loader {
-        Loader::new(HttpConfig { version, connections, ..HttpConfig::DEFAULT })
-    }
-
-    fn actions(loader: &mut Loader) -> Vec<LoaderAction> {
-        std::iter::from_fn(|| loader.poll()).collect()
-    }
-
-    #[test]
-    fn the_document_is_known_from_the_start() {
-        let mut loader = loader(HttpVersion::Http11, 6);
-        assert_eq!(actions(&mut loader), [Open { connection: 0 }]);
-        assert!(!loader.is_complete());
-        loader.connected(0);
-        assert_eq!(actions(&mut loader), [Request { connection: 0, object: 0 }]);
-        loader.response_complete(0);
-        assert!(loader.is_complete());
-        assert_eq!(actions(&mut loader), []);
-    }
-
-    #[test]
-    fn a_connection_is_opened_for_each_waiting_object_up_to_the_limit() {
-        let mut loader = loader(HttpVersion::Http11, 3);
-        actions(&mut loader);
-        loader.connected(0);
-        actions(&mut loader);
-        loader.discover(5);
-        assert_eq!(actions(&mut loader), [Open { connection: 1 }]);
-        loader.discover(4);
-        loader.discover(9);
-        assert_eq!(actions(&mut loader), [Open { connection: 2 }], "three are the limit");
-    }
-
-    #[test]
-    fn requests_are_bound_late_and_in_the_order_of_discovery() {
-        let mut loader = loader(HttpVersion::Http11, 6);
-        actions(&mut loader);
-        loader.connected(0);
-        actions(&mut loader);
-        loader.discover(5);
-        loader.discover(4);
-        loader.discover(5);
-        assert_eq!(actions(&mut loader), [Open { connection: 1 }, Open { connection: 2 }]);
-        loader.response_complete(0);
-        assert_eq!(actions(&mut loader), [Request { connection: 0, object: 5 }], "the idle connection is faster");
-        loader.connected(2);
-        assert_eq!(actions(&mut loader), [Request { connection: 2, object: 4 }], "so is the one that came up first");
-        loader.connected(1);
-        assert_eq!(actions(&mut loader), []);
-        loader.discover(6);
-        assert_eq!(actions(&mut loader), [Request { connection: 1, object: 6 }], "an idle connection is used again");
-    }
-
-    #[test]
-    fn http_10_takes_a_new_connection_for_each_object() {
-        let mut loader = loader(HttpVersion::Http10, 1);
-        loader.discover(1);
-        assert_eq!(actions(&mut loader), [Open { connection: 0 }]);
-        loader.connected(0);
-        assert_eq!(actions(&mut loader), [Request { connection: 0, object: 0 }]);
-        loader.response_complete(0);
-        assert_eq!(actions(&mut loader), [Close { connection: 0 }, Open { connection: 1 }]);
-        loader.closed(0);
-        loader.connected(1);
-        assert_eq!(actions(&mut loader), [Request { connection: 1, object: 1 }]);
-    }
-
-    #[test]
-    fn pipelined_requests_go_out_on_one_connection_as_soon_as_known() {
-        let mut loader = loader(HttpVersion::Http11Pipelined, 6);
-        loader.discover(1);
-        assert_eq!(actions(&mut loader), [Open { connection: 0 }]);
-        loader.connected(0);
-        let first_two = [Request { connection: 0, object: 0 }, Request { connection: 0, object: 1 }];
-        assert_eq!(actions(&mut loader), first_two);
-        loader.discover(2);
-        assert_eq!(actions(&mut loader), [Request { connection: 0, object: 2 }]);
-        loader.response_complete(0);
-        loader.response_complete(0);
-        assert!(!loader.is_complete());
-        loader.response_complete(0);
-        assert!(loader.is_complete());
-    }
-
-    #[test]
-    fn what_a_lost_connection_left_unanswered_is_asked_again_first() {
-        let mut loader = loader(HttpVersion::Http11Pipelined, 1);
-        (1..4).for_each(|object| loader.discover(object));
-        actions(&mut loader);
-        loader.connected(0);
-        actions(&mut loader);
-        loader.response_complete(0);
-        loader.discover(4);
-        loader.closed(0);
-        assert_eq!(actions(&mut loader), [Open { connection: 1 }]);
-        loader.connected(1);
-        let asked: Vec<_> = (1..5).map(|object| Request { connection: 1, object }).collect();
-        assert_eq!(actions(&mut loader), asked);
-    }
-
-    #[test]
-    fn a_connection_that_cannot_be_opened_is_replaced() {
-        let mut loader = loader(HttpVersion::Http11, 6);
-        actions(&mut loader);
-        loader.closed(0);
-        assert_eq!(actions(&mut loader), [Open { connection: 1 }]);
-    }
-
-    fn version() -> impl Strategy<Value = HttpVersion> {
-        prop_oneof![Just(HttpVersion::Http10), Just(HttpVersion::Http11), Just(HttpVersion::Http11Pipelined)]
-    }
-
-    proptest! {
-        /// Whatever the order of events, and with connections lost on the way, every object is received exactly once and the
-        /// limit is kept.
-        #[test]
-        fn every_object_is_received_once(version in version(), limit in 1_usize..8, objects in 1_usize..30,
-                                         choices in prop::collection::vec((0_usize..100, 0_u8..10), 1..400)) {
-            let mut loader = loader(version, limit);
-            (1..objects).for_each(|object| loader.discover(object));
-            let mut open: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
-            let mut up: BTreeSet<usize> = BTreeSet::new();
-            let mut received = vec![0; objects];
-            // After the random part, events in a fixed order finish the load.
-            let rest = (0..10_000).map(|step| (step, 9));
-            for (pick, kind) in choices.into_iter().chain(rest) {
-                while let Some(action) = loader.poll() {
-                    match action {
-                        Open { connection } => prop_assert!(open.insert(connection, VecDeque::new()).is_none()),
-                        Request { connection, object } => {
-                            prop_assert!(up.contains(&connection));
-                            open.get_mut(&connection).expect("requests go on open connections").push_back(object);
-                        }
-                        Close { connection } => {
-                            prop_assert_eq!(open.remove(&connection).map(|left| left.len()), Some(0));
-                            up.remove(&connection);
-                        }
-                    }
-                    prop_assert!(open.len() <= limit);
-                }
-                let Some(&connection) = open.keys().nth(pick % open.len().max(1)) else { break };
-                if kind == 0 {
-                    open.remove(&connection);
-                    up.remove(&connection);
-                    loader.closed(connection);
-                } else if up.insert(connection) {
-                    loader.connected(connection);
-                } else if let Some(object) = open.get_mut(&connection).and_then(VecDeque::pop_front) {
-                    received[object] += 1;
-                    loader.response_complete(connection);
-                }
-            }
-            prop_assert!(loader.is_complete());
-            prop_assert!(received.iter().all(|&times| times == 1), "{received:?}");
-        }
-    }
-}
+mod tests;

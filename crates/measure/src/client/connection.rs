@@ -4,12 +4,12 @@
 //! side closes, or with an error. Requests are written without waiting for responses, so that pipelining is up to the loader.
 
 use crate::client::Route;
-use crate::client::request::{TargetForm, connect, get};
+use crate::client::request::{TargetForm, connect, request};
 use crate::client::response::{Piece, ResponseDecoder};
 use crate::error::{MeasureError, ResponseProblem};
 use bytes::{Buf, Bytes, BytesMut};
 use farhop_emu::Clock;
-use farhop_units::Instant;
+use farhop_units::{Bytes as Size, Instant};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::io;
@@ -26,6 +26,8 @@ const READ_BYTES: usize = 64 << 10;
 pub(super) struct Get {
     pub(super) object: usize,
     pub(super) url: Url,
+    /// Size of the request.
+    pub(super) size: Size,
 }
 
 /// What happened on a connection, and when.
@@ -150,7 +152,7 @@ impl Connection {
         };
         outstanding.push_back(get_object.object);
         self.tell(Event::Requested { object: get_object.object, at: self.clock.now() });
-        get(&get_object.url, form, self.http.version, self.http.request_bytes)
+        request(&get_object.url, form, self.http.version, get_object.size)
     }
 
     /// Tells the loader what the decoder has found, and the caller whether the connection can go on; responses come in the order of

@@ -1,20 +1,22 @@
-//! One load of the page: the loader decides, connections carry, the document's references are found as it streams.
+//! One load of the page: the loader decides, connections carry, references are found in documents and sheets as these stream.
 
 use crate::catalogue::Catalogue;
 use crate::client::LoadPlan;
 use crate::client::connection::{Connection, Event, Get};
 use crate::client::observation::{Observation, Received};
+use crate::client::sheet::Sheet;
 use crate::error::{MeasureError, ResponseProblem};
 use bytes::Bytes;
-use farhop_accel::discovery::{Discovery, Reference};
+use farhop_accel::discovery::Discovery;
 use farhop_emu::Clock;
 use farhop_units::Instant;
-use farhop_web::{Loader, LoaderAction};
+use farhop_web::{Language, Loader, LoaderAction, Page};
 use std::collections::BTreeMap;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use url::Url;
 
-/// Index of the document, the object that names the others.
+/// Index of the document, the object that is known from the start.
 const DOCUMENT: usize = 0;
 
 /// The loader's end of a connection; dropping it closes the connection.
@@ -24,14 +26,50 @@ struct Line {
     connecting: Option<Instant>,
 }
 
+/// Finds what a body names as it streams.
+enum Reader {
+    Document(Box<Discovery>),
+    Sheet(Sheet),
+}
+
+impl Reader {
+    /// A reader for each object that names others.
+    fn all(page: &Page, catalogue: &Catalogue) -> Vec<Option<Self>> {
+        let reader = |(index, named): (usize, Vec<_>)| {
+            let url = || catalogue.url(index).clone();
+            match Language::of(&page.objects[index].media_type) {
+                _ if named.is_empty() && index != DOCUMENT => None,
+                Some(Language::Css) => Some(Self::Sheet(Sheet::new(url()))),
+                Some(Language::Script) => None,
+                Some(Language::Html) | None => Some(Self::Document(Box::new(Discovery::new(url())))),
+            }
+        };
+        page.references().into_iter().enumerate().map(reader).collect()
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Vec<Url> {
+        match self {
+            Self::Document(discovery) => discovery.push(bytes).into_iter().map(|reference| reference.url).collect(),
+            Self::Sheet(sheet) => sheet.push(bytes),
+        }
+    }
+
+    fn finish(self) -> Vec<Url> {
+        match self {
+            Self::Document(discovery) => discovery.finish().into_iter().map(|reference| reference.url).collect(),
+            Self::Sheet(_) => Vec::new(),
+        }
+    }
+}
+
 /// A load under way.
 pub(super) struct Load<'a> {
     plan: &'a LoadPlan<'a>,
     clock: Clock,
     catalogue: Catalogue,
     loader: Loader,
-    /// `None` when the document has been read to its end.
-    discovery: Option<Discovery>,
+    /// By object; `None` where nothing is named, and when the body has been read to its end.
+    readers: Vec<Option<Reader>>,
     objects: Vec<Option<Received>>,
     /// When each object became known.
     discovered: Vec<Option<Instant>>,
@@ -49,8 +87,8 @@ impl<'a> Load<'a> {
         let (report, events) = unbounded_channel();
         let count = plan.page.objects.len();
         Ok(Self {
-            discovery: Some(Discovery::new(catalogue.url(DOCUMENT).clone())),
-            loader: Loader::new(plan.http),
+            readers: Reader::all(plan.page, &catalogue),
+            loader: Loader::new(plan.http, plan.page),
             objects: vec![None; count],
             discovered: vec![None; count],
             lines: BTreeMap::new(),
@@ -90,7 +128,7 @@ impl<'a> Load<'a> {
     fn act(&mut self) {
         while let Some(action) = self.loader.poll() {
             match action {
-                LoaderAction::Open { connection } => self.open(connection),
+                LoaderAction::Open { connection, .. } => self.open(connection),
                 LoaderAction::Request { connection, object } => self.request(connection, object),
                 LoaderAction::Close { connection } => drop(self.lines.remove(&connection)),
             }
@@ -115,7 +153,8 @@ impl<'a> Load<'a> {
     fn request(&mut self, connection: usize, object: usize) {
         if let Some(line) = self.lines.get(&connection) {
             // A connection that has just ended reports that next, and the loader asks again.
-            let _ = line.gets.send(Get { object, url: self.catalogue.url(object).clone() });
+            let size = self.plan.http.request_size(&self.plan.page.objects[object]);
+            let _ = line.gets.send(Get { object, url: self.catalogue.url(object).clone(), size });
         }
     }
 
@@ -154,11 +193,9 @@ impl<'a> Load<'a> {
     }
 
     fn body(&mut self, object: usize, at: Instant, bytes: Bytes) -> Result<(), MeasureError> {
-        if object == DOCUMENT
-            && let Some(discovery) = &mut self.discovery
-        {
-            let references = discovery.push(&bytes);
-            self.discover(&references, at)?;
+        if let Some(reader) = &mut self.readers[object] {
+            let named = reader.push(&bytes);
+            self.discover(&named, at)?;
         }
         let size = self.plan.page.objects[object].size;
         let received = self.objects[object].as_mut().expect("a response follows its request");
@@ -171,31 +208,32 @@ impl<'a> Load<'a> {
 
     fn complete(&mut self, connection: usize, object: usize, at: Instant) -> Result<(), MeasureError> {
         self.objects[object].as_mut().expect("a response follows its request").complete(at);
-        if object == DOCUMENT
-            && let Some(discovery) = self.discovery.take()
-        {
-            let references = discovery.finish();
-            self.discover(&references, at)?;
-            self.check_discovered()?;
+        if let Some(reader) = self.readers[object].take() {
+            let named = reader.finish();
+            self.discover(&named, at)?;
+            self.check_discovered(object)?;
         }
-        self.loader.response_complete(connection);
+        self.loader.response_complete(connection, object);
         Ok(())
     }
 
-    fn discover(&mut self, references: &[Reference], at: Instant) -> Result<(), MeasureError> {
-        for reference in references {
-            let unknown = || MeasureError::UnknownReference { url: reference.url.to_string() };
-            let object = self.catalogue.find(&reference.url).ok_or_else(unknown)?;
+    fn discover(&mut self, named: &[Url], at: Instant) -> Result<(), MeasureError> {
+        for url in named {
+            let unknown = || MeasureError::UnknownReference { url: url.to_string() };
+            let object = self.catalogue.find(url).ok_or_else(unknown)?;
             self.discovered[object].get_or_insert(at);
             self.loader.discover(object);
         }
         Ok(())
     }
 
-    /// When the document has ended, every object of the page must be known.
-    fn check_discovered(&self) -> Result<(), MeasureError> {
-        let names = self.names_where(|object| self.discovered[object].is_none());
-        if names.is_empty() { Ok(()) } else { Err(MeasureError::Undiscovered { names }) }
+    /// When a body has ended, every object that it names must be known.
+    fn check_discovered(&self, referrer: usize) -> Result<(), MeasureError> {
+        let objects = &self.plan.page.objects;
+        let is_named = |object: usize| objects[object].reference.is_some_and(|by| by.object == referrer);
+        let names = self.names_where(|object| is_named(object) && self.discovered[object].is_none());
+        let referrer = objects[referrer].name.clone();
+        if names.is_empty() { Ok(()) } else { Err(MeasureError::Undiscovered { referrer, names }) }
     }
 
     fn missing(&self) -> Vec<String> {

@@ -1,14 +1,17 @@
-//! A client that loads a page as a browser does: over up to six connections, finding the page's objects in its HTML as that streams.
+//! A client that loads a page as a browser does: over up to six connections, finding the page's objects in its HTML and its style sheets
+//! as these stream.
 //!
 //! [`farhop_web::Loader`] takes the browser's decisions, the same as in the simulator; here are the sockets. The client speaks HTTP/1.0
-//! and 1.1 (RFC 1945, RFC 9112) and can pipeline. Nothing is parsed, hashed or written to disk while bytes arrive except the
-//! document's tags, so that the client's own time does not count. Left out: rendering, scripts, caches, cookies, DNS, TLS.
+//! and 1.1 (RFC 1945, RFC 9112) and can pipeline. Nothing is parsed, hashed or written to disk while bytes arrive except tags and rules
+//! that name others, so that the client's own time does not count. Left out: HTTP/2 and 3, several hosts, rendering, scripts, caches,
+//! cookies, DNS, TLS, time between discovery and request.
 
 mod connection;
 mod load;
 mod observation;
 mod request;
 mod response;
+mod sheet;
 
 pub use observation::Observation;
 pub(crate) use request::TargetForm;
@@ -16,7 +19,7 @@ pub(crate) use request::TargetForm;
 use crate::MeasureError;
 use farhop_emu::Clock;
 use farhop_units::Bytes;
-use farhop_web::{HttpConfig, Page};
+use farhop_web::{Dns, HttpConfig, Language, Page, Tls};
 use std::net::SocketAddr;
 use std::time::Duration;
 use url::Url;
@@ -56,16 +59,41 @@ pub struct LoadPlan<'a> {
     pub timeout: Duration,
 }
 
-/// Size of the request for `url`.
-pub(crate) fn request_size(url: &Url, form: TargetForm, http: &HttpConfig) -> Bytes {
-    Bytes::new(request::get(url, form, http.version, http.request_bytes).len() as u64)
+/// Size of the request for `url` that shall be of `size`.
+pub(crate) fn request_size(url: &Url, form: TargetForm, http: &HttpConfig, size: Bytes) -> Bytes {
+    Bytes::new(request::request(url, form, http.version, size).len() as u64)
 }
 
 /// Loads the page once. Runs within a tokio runtime with timers; a runtime of one thread keeps the client's own work smallest.
 ///
 /// # Errors
-/// A connection that cannot be opened or breaks, a response that is no complete HTTP/1 answer with status 200, a document that does
-/// not refer to exactly the page's objects, a load that does not end.
+/// A use of HTTP or a page that the client does not know ([`MeasureError::Unmeasurable`]), a connection that cannot be opened or breaks, a
+/// response that is no complete HTTP/1 answer with status 200, a document or a sheet that does not refer to exactly the page's objects, a
+/// load that does not end.
 pub async fn load(plan: &LoadPlan<'_>, clock: Clock) -> Result<Observation, MeasureError> {
+    check(plan.page, &plan.http)?;
     load::Load::new(plan, clock)?.run().await
+}
+
+/// Whether the client can load `page` in this way.
+///
+/// # Errors
+/// [`MeasureError::Unmeasurable`].
+pub(crate) fn check(page: &Page, http: &HttpConfig) -> Result<(), MeasureError> {
+    let is_script = |index: usize| Language::of(&page.objects[index].media_type) == Some(Language::Script);
+    let has_calls = page.objects.iter().filter_map(|object| object.reference).any(|by| is_script(by.object));
+    let delays = page.objects.iter().any(|object| !object.delay.is_zero());
+    let unknowns = [
+        (http.version.is_multiplexed(), "speaks HTTP/1.0 and 1.1 only"),
+        (http.tls != Tls::None, "has no TLS"),
+        (http.dns != Dns::None, "resolves no names"),
+        (http.persistence.is_some(), "keeps its connections to the end"),
+        (page.hosts.len() > 1, "knows one host"),
+        (has_calls, "runs no scripts"),
+        (delays, "asks for what it has discovered at once"),
+    ];
+    unknowns
+        .into_iter()
+        .find_map(|(given, what)| given.then_some(what))
+        .map_or(Ok(()), |what| Err(MeasureError::Unmeasurable(what)))
 }

@@ -1,7 +1,7 @@
 //! Requests of an exact size (RFC 9112 §3: origin form to the server itself, absolute form to a proxy, authority form for CONNECT).
 
 use crate::catalogue::target;
-use crate::headers::padding;
+use crate::headers::{LONGEST, padding};
 use farhop_units::Bytes;
 use farhop_web::HttpVersion;
 use url::{Position, Url};
@@ -15,15 +15,28 @@ pub(crate) enum TargetForm {
     Absolute,
 }
 
-/// A GET for `url`, `size` bytes long if the necessary fields leave room.
-pub(crate) fn get(url: &Url, form: TargetForm, version: HttpVersion, size: Bytes) -> Vec<u8> {
+/// A request for `url`, `size` bytes long if the necessary fields leave room: a GET, or where no head is so long, a POST whose body is
+/// the rest.
+pub(crate) fn request(url: &Url, form: TargetForm, version: HttpVersion, size: Bytes) -> Vec<u8> {
     let target = match form {
         TargetForm::Origin => target(url),
         TargetForm::Absolute => &url[..Position::AfterQuery],
     };
-    let protocol = protocol(version);
-    let head = |padding: &str| format!("GET {target} {protocol}\r\nhost: {}{padding}\r\n\r\n", host(url));
-    head(&padding(head("").len(), size)).into_bytes()
+    let (protocol, host) = (protocol(version), host(url));
+    if size.get() <= LONGEST {
+        let head = |padding: &str| format!("GET {target} {protocol}\r\nhost: {host}{padding}\r\n\r\n");
+        return head(&padding(head("").len(), size)).into_bytes();
+    }
+    let size = usize::try_from(size.get()).expect("the page's list bounds a request far below");
+    let head = |body: usize, padding: &str| {
+        format!("POST {target} {protocol}\r\nhost: {host}{padding}\r\ncontent-length: {body}\r\n\r\n")
+    };
+    let body = size - head(size, "").len();
+    // The body's length may have a digit less than the whole size.
+    let left = size - body - head(body, "").len();
+    let mut request = head(body, &" ".repeat(left)).into_bytes();
+    request.resize(size, 0);
+    request
 }
 
 /// A CONNECT to the server of `url`.
@@ -37,7 +50,8 @@ pub(crate) fn connect(url: &Url) -> Vec<u8> {
 fn protocol(version: HttpVersion) -> &'static str {
     match version {
         HttpVersion::Http10 => "HTTP/1.0",
-        HttpVersion::Http11 | HttpVersion::Http11Pipelined => "HTTP/1.1",
+        // Of the others the client speaks none: it refuses them before it connects.
+        _ => "HTTP/1.1",
     }
 }
 
@@ -52,7 +66,7 @@ mod tests {
 
     fn text(form: TargetForm, version: HttpVersion, size: u64) -> String {
         let url = Url::parse("http://10.0.0.1:8080/a.png?b#c").unwrap();
-        String::from_utf8(get(&url, form, version, Bytes::new(size))).unwrap()
+        String::from_utf8(request(&url, form, version, Bytes::new(size))).unwrap()
     }
 
     #[test]
@@ -64,6 +78,18 @@ mod tests {
             }
         }
         assert!(text(TargetForm::Origin, HttpVersion::Http10, 0).len() < 100, "the necessary fields alone");
+    }
+
+    #[test]
+    fn what_no_head_can_hold_is_a_body() {
+        // The last two: the body's length has a digit less than the whole.
+        for size in [32_769, 500_000, 100_000, 100_030] {
+            let whole = text(TargetForm::Origin, HttpVersion::Http11, size);
+            assert_eq!(whole.len() as u64, size);
+            let (head, body) = whole.split_once("\r\n\r\n").expect("a head ends");
+            assert!(head.starts_with("POST /a.png?b HTTP/1.1\r\n"), "{head}");
+            assert!(head.ends_with(&format!("content-length: {}", body.len())), "{head} and {}", body.len());
+        }
     }
 
     #[test]

@@ -18,14 +18,16 @@
 //! Assumed throughout: proxies take no time; the lan's hops are passed in each round trip of the link, so that a handshake that the
 //! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response costs the wan's
 //! round-trip time, and a new connection to the server one more, while its slow start there is hidden behind the slower link
-//! (a wan longer than the link contradicts this); a set rate is the slowest of the link's way down unless a lower one is given. Requests
+//! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
+//! server elsewhere, in no time if that is the gateway; TLS ends at the terminal where that must read what is asked for, at no cost over the
+//! link; a set rate is the slowest of the link's way down unless a lower one is given. Requests
 //! beyond the first are held at the terminal where responses come unasked, and cost nothing.
 
-use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError};
+use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, round_trip};
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
-use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, Scenario};
+use farhop_scenario::{Dns, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -65,14 +67,6 @@ impl Default for ProxySettings {
 /// A hop that constrains nothing.
 fn nothing() -> HopParameters {
     HopParameters::default()
-}
-
-/// Round-trip time of a small packet each way.
-fn round_trip(channel: &ChannelConfig) -> Duration {
-    let way = |config: &farhop_scenario::DirectionConfig| {
-        config.least_delay().saturating_add(crate::path::transmission_time(HEADER_BYTES.as_f64(), config.peak_rate()))
-    };
-    way(&channel.down).saturating_add(way(&channel.up))
 }
 
 impl Parameters {
@@ -131,11 +125,11 @@ impl Parameters {
     fn shared(self, scenario: &Scenario) -> Self {
         let outstanding = match scenario.http.version {
             HttpVersion::Http10 | HttpVersion::Http11 => scenario.http.connections.max(1),
-            HttpVersion::Http11Pipelined => usize::MAX,
+            HttpVersion::Http11Pipelined | HttpVersion::Http2 | HttpVersion::Http3 => usize::MAX,
         };
         // The gateway keeps its connections to the server open as well.
         let delays = Delays { connection: Duration::ZERO, ..self.delays };
-        Self { http: Http::Http2, is_established: true, outstanding, delays, ..self }
+        Self { http: Http::Http2, is_established: true, outstanding, delays, lookup: Duration::ZERO, ..self }
     }
 
     /// The sender of the page keeps to a set rate.
@@ -154,6 +148,7 @@ impl Parameters {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
         let lan = round_trip(&scenario.lan);
+        parameters.lookup = if scenario.http.dns == Dns::Far { round_trip(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
         parameters.delays.document = lan.saturating_mul(2);
         parameters
@@ -163,6 +158,7 @@ impl Parameters {
     fn prefetching_far(scenario: &Scenario) -> Self {
         let mut parameters = Self::split(scenario);
         let wan = round_trip(&scenario.wan);
+        parameters.lookup = Duration::ZERO;
         parameters.delays =
             Delays { document: wan.saturating_mul(2), response: Duration::ZERO, connection: Duration::ZERO };
         parameters

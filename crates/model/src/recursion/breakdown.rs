@@ -18,6 +18,8 @@ use std::time::Duration;
 /// Time by what it was spent on. The fields add up to the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Breakdown {
+    /// Resolving hosts' names.
+    pub lookup: Duration,
     /// Opening connections.
     pub handshake: Duration,
     /// Agreeing on keys.
@@ -36,7 +38,7 @@ pub struct Breakdown {
     pub queueing: Duration,
     /// The link carries the page.
     pub transmission: Duration,
-    /// The server thinks.
+    /// Servers think, and the browser does.
     pub server: Duration,
     /// Repairing expected losses.
     pub loss: Duration,
@@ -46,6 +48,7 @@ impl Breakdown {
     /// All of it.
     pub fn total(&self) -> Duration {
         let parts = [
+            self.lookup,
             self.handshake,
             self.tls,
             self.request,
@@ -65,6 +68,8 @@ impl Breakdown {
 /// Round trips that the last byte waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrips {
+    /// Resolving hosts' names.
+    pub lookup: u32,
     /// Opening connections.
     pub handshake: u32,
     /// Agreeing on keys.
@@ -82,9 +87,8 @@ pub struct RoundTrips {
 impl RoundTrips {
     /// All of them.
     pub fn total(&self) -> u64 {
-        let asked =
-            u64::from(self.handshake) + u64::from(self.tls) + u64::from(self.request) + u64::from(self.discovery);
-        asked.saturating_add(self.slow_start).saturating_add(self.receive_window)
+        let asked = [self.lookup, self.handshake, self.tls, self.request, self.discovery].map(u64::from);
+        asked.iter().sum::<u64>().saturating_add(self.slow_start).saturating_add(self.receive_window)
     }
 }
 
@@ -211,6 +215,7 @@ impl AddAssign for Ledger {
 /// Adds up spans; each field is the sum of its ticks, so that rounding to nanoseconds happens once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spans {
+    pub(crate) lookup: Ticks,
     pub(crate) handshake: Ticks,
     pub(crate) tls: Ticks,
     pub(crate) request: Ticks,
@@ -226,6 +231,7 @@ impl Spans {
     pub(crate) fn breakdown(&self) -> (Breakdown, RoundTrips) {
         let ledger = &self.responses;
         let breakdown = Breakdown {
+            lookup: self.lookup.to_duration(),
             handshake: self.handshake.to_duration(),
             tls: self.tls.to_duration(),
             request: self.request.to_duration(),

@@ -1,11 +1,12 @@
 //! The browser: what it knows of, which connection carries the next request, and what every object waited for.
 //!
-//! Browsers' connection pools for one server: at most so many connections, requests wait in the order of discovery and are bound
+//! Browsers' connection pools, one for each host: at most so many connections, requests wait in the order of discovery and are bound
 //! late, a connection is opened for each waiting object for which none is idle or being opened. HTTP/1.0: a connection for each
-//! object. Pipelining, HTTP/2 and 3: all requests go on one connection as soon as they are known.
+//! object. Pipelining, HTTP/2 and 3: all requests go on one connection as soon as they are known; over HTTP/2 and 3 no more than so many
+//! at once, and of those that wait the more urgent first.
 
 use super::breakdown::{Ledger, RoundTrips, Spans};
-use super::parameters::Http;
+use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
 use super::workload::Workload;
 use std::collections::VecDeque;
@@ -14,10 +15,12 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trigger {
     Start,
-    /// A body named the object; what the arrivals on its connection had waited for by then.
+    /// A body named the object; what the arrivals on its connection had waited for by then, and how long the browser waited before it
+    /// asked.
     Named {
         by: usize,
         ledger: Ledger,
+        delay: Ticks,
     },
     /// The response before it ended.
     Ended {
@@ -29,8 +32,8 @@ pub(crate) enum Trigger {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cause {
     pub(crate) trigger: Trigger,
-    /// When the connection that had to come up first was opened and connected.
-    pub(crate) opening: Option<(Ticks, Ticks)>,
+    /// When the connection that had to come up first was opened, dialled and connected.
+    pub(crate) opening: Option<[Ticks; 3]>,
 }
 
 /// How far an object is.
@@ -67,6 +70,7 @@ pub(crate) struct Start {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pooled {
     pub(crate) place: usize,
+    pub(crate) host: usize,
     pub(crate) ready: bool,
     pub(crate) outstanding: usize,
 }
@@ -74,8 +78,32 @@ pub(crate) struct Pooled {
 /// What the browser does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    Open,
+    Open { host: usize },
     Request { place: usize, object: usize },
+}
+
+/// How many requests and connections there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Connections to a host.
+    pub(crate) connections: usize,
+    /// Requests on a connection.
+    pub(crate) on_connection: usize,
+    /// Requests on all connections.
+    pub(crate) outstanding: usize,
+}
+
+impl Limits {
+    pub(crate) fn of(parameters: &Parameters) -> Self {
+        let on_connection = parameters.most_on_connection();
+        let connections = if on_connection > 1 { 1 } else { parameters.connections.max(1) };
+        Self { connections, on_connection, outstanding: parameters.outstanding.max(1) }
+    }
+
+    /// Whether requests share a connection: then no second one is opened beside one that is being opened.
+    fn shares(self) -> bool {
+        self.on_connection > 1
+    }
 }
 
 /// The browser's whole state.
@@ -83,6 +111,9 @@ pub(crate) enum Action {
 pub(crate) struct Browser {
     pub(crate) objects: Vec<Progress>,
     waiting: VecDeque<usize>,
+    /// By object: its host and its urgency, as far as they make a difference.
+    wanted: Vec<(usize, u8)>,
+    hosts: usize,
     known: usize,
     pub(crate) received: usize,
     /// Connections that count against the limit, the oldest first.
@@ -90,9 +121,13 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    pub(crate) fn reset(&mut self, objects: usize) {
+    /// Before the load of objects at these hosts, of these urgencies.
+    pub(crate) fn reset(&mut self, wanted: impl Iterator<Item = (usize, u8)>) {
+        self.wanted.clear();
+        self.wanted.extend(wanted);
+        self.hosts = self.wanted.iter().map(|(host, _)| host + 1).max().unwrap_or(0);
         self.objects.clear();
-        self.objects.resize(objects, Progress::default());
+        self.objects.resize(self.wanted.len(), Progress::default());
         self.waiting.clear();
         self.pool.clear();
         (self.known, self.received) = (0, 0);
@@ -105,7 +140,9 @@ impl Browser {
     pub(crate) fn discover(&mut self, object: usize) {
         if !core::mem::replace(&mut self.objects[object].known, true) {
             self.known += 1;
-            self.waiting.push_back(object);
+            let urgency = self.wanted[object].1;
+            let place = self.waiting.partition_point(|other| self.wanted[*other].1 <= urgency);
+            self.waiting.insert(place, object);
         }
     }
 
@@ -119,23 +156,54 @@ impl Browser {
     }
 
     /// The next thing that can be done now.
-    pub(crate) fn next_action(&mut self, http: Http, limit: usize, most_outstanding: usize) -> Option<Action> {
-        let waiting = *self.waiting.front()?;
-        if self.outstanding() >= most_outstanding.max(1) {
+    pub(crate) fn next_action(&mut self, limits: Limits) -> Option<Action> {
+        if self.waiting.is_empty() || self.outstanding() >= limits.outstanding {
             return None;
         }
-        let idle = self.pool.iter_mut().filter(|pooled| pooled.ready).min_by_key(|pooled| pooled.outstanding);
-        if let Some(pooled) = idle
-            && (pooled.outstanding == 0 || http.asks_without_waiting())
-        {
+        let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits)).unzip();
+        if let (Some(position), Some(place)) = (position, place) {
+            let object = self.waiting.remove(position)?;
+            let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
             pooled.outstanding += 1;
-            self.waiting.pop_front();
-            return Some(Action::Request { place: pooled.place, object: waiting });
+            return Some(Action::Request { place, object });
         }
-        let opening = self.pool.iter().filter(|pooled| !pooled.ready).count();
-        let wanted = if http.asks_without_waiting() { 1 } else { self.waiting.len() };
-        let limit = if http.asks_without_waiting() { 1 } else { limit };
-        (wanted > opening && self.pool.len() < limit.max(1)).then_some(Action::Open)
+        let (_, host) = self.first_waiting(|browser, host| browser.wants_another(host, limits).then_some(host))?;
+        Some(Action::Open { host })
+    }
+
+    /// The first object that waits, of those at whose host there is what `find` looks for; with what that is.
+    fn first_waiting<T>(&self, find: impl Fn(&Self, usize) -> Option<T>) -> Option<(usize, T)> {
+        let mut seen = Vec::new();
+        for (position, object) in self.waiting.iter().enumerate() {
+            let host = self.wanted[*object].0;
+            if seen.contains(&host) {
+                continue;
+            }
+            if let Some(found) = find(self, host) {
+                return Some((position, found));
+            }
+            if seen.len() + 1 == self.hosts {
+                break;
+            }
+            seen.push(host);
+        }
+        None
+    }
+
+    /// The connection to `host` that can carry another request, with the fewest outstanding ones.
+    fn free(&self, host: usize, limits: Limits) -> Option<usize> {
+        let ready = self.pool.iter().filter(|pooled| pooled.ready && pooled.host == host);
+        let pooled = ready.min_by_key(|pooled| pooled.outstanding)?;
+        (pooled.outstanding < limits.on_connection).then_some(pooled.place)
+    }
+
+    /// Whether more objects wait at `host` than connections to it are being opened, of which there may be more.
+    fn wants_another(&self, host: usize, limits: Limits) -> bool {
+        let there = self.pool.iter().filter(|pooled| pooled.host == host);
+        let opening = there.clone().filter(|pooled| !pooled.ready).count();
+        let waiting = self.waiting.iter().filter(|object| self.wanted[**object].0 == host);
+        let wanted = waiting.take(if limits.shares() { 1 } else { opening + 1 }).count();
+        wanted > opening && there.count() < limits.connections
     }
 
     /// Requests without an answer.
@@ -144,8 +212,8 @@ impl Browser {
     }
 
     /// A connection is being opened.
-    pub(crate) fn pool_opened(&mut self, place: usize) {
-        self.pool.push(Pooled { place, ready: false, outstanding: 0 });
+    pub(crate) fn pool_opened(&mut self, place: usize, host: usize) {
+        self.pool.push(Pooled { place, host, ready: false, outstanding: 0 });
     }
 
     pub(crate) fn set_ready(&mut self, place: usize) {
@@ -208,7 +276,10 @@ impl Browser {
             progress.add_request(&mut spans, tls_rounds);
             match cause.trigger {
                 Trigger::Start => break,
-                Trigger::Named { by, ledger } => (index, until) = (by, ledger),
+                Trigger::Named { by, ledger, delay } => {
+                    spans.server += delay;
+                    (index, until) = (by, ledger);
+                }
                 Trigger::Ended { object } => (index, until) = (object, self.objects[object].end?.1),
             }
         }
@@ -237,8 +308,10 @@ impl Progress {
             spans.request += rest;
             trips.request += 1;
         }
-        if let Some((opened, connected)) = cause.opening {
-            spans.handshake += connected.since(opened);
+        if let Some([opened, dialled, connected]) = cause.opening {
+            spans.lookup += dialled.since(opened);
+            trips.lookup += u32::from(dialled > opened);
+            spans.handshake += connected.since(dialled);
             spans.tls += self.requested.since(connected);
             trips.handshake += 1;
             trips.tls += tls_rounds;
@@ -251,19 +324,28 @@ mod tests {
     use super::Action::{Open, Request};
     use super::*;
 
-    fn browser(known: usize) -> Browser {
+    const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX };
+    const SHARED: Limits = Limits { connections: 1, on_connection: 100, outstanding: usize::MAX };
+    const OPEN: Action = Open { host: 0 };
+
+    /// A browser that knows of objects at these hosts, of these urgencies.
+    fn knowing(wanted: &[(usize, u8)]) -> Browser {
         let mut browser = Browser::default();
-        browser.reset(known);
-        (0..known).for_each(|object| browser.discover(object));
+        browser.reset(wanted.iter().copied());
+        (0..wanted.len()).for_each(|object| browser.discover(object));
         browser
     }
 
-    fn actions(browser: &mut Browser, http: Http, limit: usize) -> Vec<Action> {
+    fn browser(known: usize) -> Browser {
+        knowing(&vec![(0, 0); known])
+    }
+
+    fn actions(browser: &mut Browser, limits: Limits) -> Vec<Action> {
         let mut next_place = browser.pool.len();
         let mut actions = Vec::new();
-        while let Some(action) = browser.next_action(http, limit, usize::MAX) {
-            if action == Open {
-                browser.pool_opened(next_place);
+        while let Some(action) = browser.next_action(limits) {
+            if let Open { host } = action {
+                browser.pool_opened(next_place, host);
                 next_place += 1;
             }
             actions.push(action);
@@ -273,40 +355,52 @@ mod tests {
 
     #[test]
     fn connections_are_opened_for_what_waits_up_to_the_limit() {
-        assert_eq!(actions(&mut browser(2), Http::Http11, 6), [Open, Open]);
-        assert_eq!(actions(&mut browser(9), Http::Http11, 6), [Open; 6]);
-        assert_eq!(actions(&mut browser(9), Http::Http2, 6), [Open]);
-        assert_eq!(actions(&mut browser(1), Http::Http11, 0), [Open], "a limit of zero could never load anything");
+        assert_eq!(actions(&mut browser(2), SIX), [OPEN, OPEN]);
+        assert_eq!(actions(&mut browser(9), SIX), [OPEN; 6]);
+        assert_eq!(actions(&mut browser(9), SHARED), [OPEN]);
     }
 
     #[test]
     fn requests_go_on_the_connection_that_comes_up_first() {
         let mut browser = browser(3);
-        actions(&mut browser, Http::Http11, 2);
+        let two = Limits { connections: 2, ..SIX };
+        actions(&mut browser, two);
         browser.set_ready(1);
-        assert_eq!(actions(&mut browser, Http::Http11, 2), [Request { place: 1, object: 0 }]);
+        assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 0 }]);
         assert!(!browser.response_ended(1, Http::Http11));
-        assert_eq!(actions(&mut browser, Http::Http11, 2), [Request { place: 1, object: 1 }]);
+        assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 1 }]);
     }
 
     #[test]
-    fn pipelined_requests_do_not_wait_but_for_the_limit_of_outstanding_ones() {
-        let mut browser = browser(3);
-        actions(&mut browser, Http::Http11Pipelined, 6);
+    fn shared_connections_carry_what_the_limits_allow_the_most_urgent_first() {
+        let mut browser = knowing(&[(0, 0), (0, 2), (0, 1)]);
+        actions(&mut browser, SHARED);
         browser.set_ready(0);
-        assert_eq!(browser.next_action(Http::Http11Pipelined, 6, 1), Some(Request { place: 0, object: 0 }));
-        assert_eq!(browser.next_action(Http::Http11Pipelined, 6, 1), None);
-        let rest = [Request { place: 0, object: 1 }, Request { place: 0, object: 2 }];
-        assert_eq!(actions(&mut browser, Http::Http11Pipelined, 6), rest);
+        let one = Limits { outstanding: 1, ..SHARED };
+        assert_eq!(browser.next_action(one), Some(Request { place: 0, object: 0 }));
+        assert_eq!(browser.next_action(one), None);
+        assert_eq!(browser.next_action(Limits { on_connection: 1, ..SHARED }), None);
+        let rest = [Request { place: 0, object: 2 }, Request { place: 0, object: 1 }];
+        assert_eq!(actions(&mut browser, SHARED), rest);
+    }
+
+    #[test]
+    fn hosts_do_not_wait_for_each_other() {
+        let mut browser = knowing(&[(0, 0), (0, 0), (1, 0)]);
+        let one = Limits { connections: 1, ..SIX };
+        assert_eq!(actions(&mut browser, one), [OPEN, Open { host: 1 }]);
+        browser.set_ready(1);
+        assert_eq!(actions(&mut browser, one), [Request { place: 1, object: 2 }]);
     }
 
     #[test]
     fn http_10_gives_its_connection_up() {
         let mut browser = browser(2);
-        actions(&mut browser, Http::Http10, 1);
+        let one = Limits { connections: 1, ..SIX };
+        actions(&mut browser, one);
         browser.set_ready(0);
-        actions(&mut browser, Http::Http10, 1);
+        actions(&mut browser, one);
         assert!(browser.response_ended(0, Http::Http10));
-        assert_eq!(actions(&mut browser, Http::Http10, 1), [Open]);
+        assert_eq!(actions(&mut browser, one), [OPEN]);
     }
 }

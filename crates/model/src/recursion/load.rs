@@ -23,6 +23,21 @@ pub(crate) struct Making {
     pub(crate) exchange: Exchange,
 }
 
+/// What the browser will do by itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) due: Ticks,
+    pub(crate) what: Planned,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Planned {
+    /// Ask for an object that a body has named.
+    Ask { object: usize, trigger: Trigger },
+    /// Dial a host whose name is being resolved.
+    Dial { place: usize },
+}
+
 /// Buffers that are used again from load to load.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
@@ -32,6 +47,10 @@ pub(crate) struct Buffers {
     /// When each connection does something by itself, and since when that is so: of two that fall together the older goes first.
     pub(crate) timers: Vec<(Ticks, Ticks)>,
     pub(crate) making: VecDeque<Making>,
+    /// The next thing first.
+    pub(crate) plans: VecDeque<Plan>,
+    /// By host: when its name is resolved.
+    pub(crate) resolved: Vec<Option<Ticks>>,
     pub(crate) openings: Vec<Opening>,
     /// Places of connections that are closed.
     pub(crate) vacant: Vec<usize>,
@@ -43,22 +62,28 @@ pub(crate) struct Buffers {
 pub(crate) struct Opening {
     pub(crate) trigger: Trigger,
     pub(crate) at: Ticks,
+    /// When the host's name was known.
+    pub(crate) dialled: Ticks,
     pub(crate) connected: Ticks,
+    /// When requests could go; never so far.
+    pub(crate) ready: Ticks,
     /// It has carried a request.
     pub(crate) used: bool,
 }
 
 impl Buffers {
-    fn reset(&mut self, objects: usize) {
+    fn reset(&mut self, wanted: impl Iterator<Item = (usize, u8)>) {
         self.down.clear();
         self.up.clear();
         self.making.clear();
+        self.plans.clear();
+        self.resolved.clear();
         self.openings.iter_mut().for_each(|opening| opening.used = false);
         self.vacant.clear();
         self.vacant.extend((0..self.connections.len()).rev());
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.iter_mut().for_each(|timer| *timer = (Ticks::NEVER, Ticks::ZERO));
-        self.browser.reset(objects);
+        self.browser.reset(wanted);
     }
 
     /// The first timer to run out, and whose it is.
@@ -97,7 +122,12 @@ pub(crate) const QUIC_HANDSHAKE: u64 = 1200;
 impl<'a> Load<'a> {
     pub(crate) fn new(parameters: &'a Parameters, workload: &'a Workload, buffers: &'a mut Buffers) -> Self {
         let (down, up) = parameters.routes();
-        buffers.reset(workload.len());
+        let is_shared = parameters.serves_all_hosts();
+        let has_order = parameters.http.is_multiplexed();
+        buffers.reset(workload.objects().iter().map(|object| {
+            let host = if is_shared { 0 } else { object.host };
+            (host, if has_order { object.urgency } else { 0 })
+        }));
         Self {
             parameters,
             workload,
@@ -128,7 +158,7 @@ impl<'a> Load<'a> {
             self.open_all();
             self.act();
         }
-        while !self.buffers.browser.is_complete() {
+        while !(self.buffers.browser.is_complete() && self.buffers.plans.is_empty()) {
             self.step()?;
             if self.is_too_long() {
                 return None;
@@ -148,7 +178,8 @@ impl<'a> Load<'a> {
         let (down, up) = (arrival(&self.buffers.down), arrival(&self.buffers.up));
         let (timer, owner) = self.buffers.first_timer();
         let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
-        self.now = down.min(up).min(timer).min(making);
+        let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
+        self.now = down.min(up).min(timer).min(making).min(planned);
         if self.now == Ticks::NEVER {
             return None;
         }
@@ -158,10 +189,33 @@ impl<'a> Load<'a> {
             self.arrive(Side::Client);
         } else if up == self.now {
             self.arrive(Side::Server);
-        } else if let Some(making) = self.buffers.making.pop_front() {
+        } else if making == self.now {
+            let making = self.buffers.making.pop_front()?;
             self.made(making);
+        } else {
+            let plan = self.buffers.plans.pop_front()?;
+            self.carry_out(plan.what);
         }
         Some(())
+    }
+
+    /// Something will be done later, after what is planned for the same time.
+    pub(crate) fn plan(&mut self, due: Ticks, what: Planned) {
+        let plans = &mut self.buffers.plans;
+        let place = plans.partition_point(|other| other.due <= due);
+        plans.insert(place, Plan { due, what });
+    }
+
+    fn carry_out(&mut self, planned: Planned) {
+        match planned {
+            Planned::Ask { object, trigger } => {
+                self.trigger = trigger;
+                self.buffers.browser.discover(object);
+                self.may_act = true;
+                self.act();
+            }
+            Planned::Dial { place } => self.dial(place),
+        }
     }
 
     fn timer_ran_out(&mut self, place: usize) {
@@ -242,6 +296,7 @@ impl<'a> Load<'a> {
             }
             None => {
                 self.buffers.browser.set_ready(place);
+                self.buffers.openings[place].ready = self.clock();
                 self.may_act = true;
             }
         }

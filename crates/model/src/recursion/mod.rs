@@ -10,7 +10,8 @@
 //! receive window, send buffer, window validation and tail-loss probes; slow start after idle; CUBIC with HyStart; asymmetric rates
 //! and delays over up to three hops each way, framing and redundancy; ACKs that wait behind earlier ones; handshakes of TCP, TLS
 //! 1.2 and 1.3 and QUIC; connections that share the path as a browser opens them ([`Http`]); objects that name further objects in any
-//! depth; servers that think; and the architectures ([`Parameters::of_architecture`]).
+//! depth, on several hosts whose names are resolved; servers and browsers that think; and the architectures
+//! ([`Parameters::of_architecture`]).
 //!
 //! **What is exact.** All of it but the list below: single flows agree with this project's simulator to a nanosecond or two
 //! (`crates/sim/tests/recursion.rs`), with ns-3 to 0.0001 % (`tests/ns3.rs`). What repeats exactly is skipped exactly.
@@ -23,7 +24,8 @@
 //!
 //! **What is left out.** Queues that drop, jitter, reordering, outages, rates that change, medium access. Retransmissions by
 //! timers that run out though nothing was lost: where that would happen [`PageLoad::late_acks`] is not zero, and the load takes longer
-//! than said: by 5 % on average, by a third on links of less than some 100 kbit/s that six connections share. DNS.
+//! than said: by 5 % on average, by a third on links of less than some 100 kbit/s that six connections share. Idle timeouts of connections;
+//! resolvers that do not know the answer.
 //!
 //! ```
 //! use farhop_model::recursion::{Parameters, Recursion, Workload};

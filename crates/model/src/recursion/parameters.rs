@@ -2,7 +2,9 @@
 
 use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
-use farhop_scenario::{DirectionConfig, HttpVersion, Scenario, TcpConfig};
+use farhop_scenario::{
+    self as scenario, ChannelConfig, DirectionConfig, Dns, HEADER_BYTES, HttpVersion, Scenario, TcpConfig,
+};
 use farhop_units::{Bytes, Rate};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -103,10 +105,6 @@ pub enum Http {
 }
 
 impl Http {
-    pub(crate) fn asks_without_waiting(self) -> bool {
-        matches!(self, Self::Http11Pipelined | Self::Http2 | Self::Http3)
-    }
-
     /// Whether responses take turns.
     pub(crate) fn is_multiplexed(self) -> bool {
         matches!(self, Self::Http2 | Self::Http3)
@@ -119,6 +117,8 @@ impl From<HttpVersion> for Http {
             HttpVersion::Http10 => Self::Http10,
             HttpVersion::Http11 => Self::Http11,
             HttpVersion::Http11Pipelined => Self::Http11Pipelined,
+            HttpVersion::Http2 => Self::Http2,
+            HttpVersion::Http3 => Self::Http3,
         }
     }
 }
@@ -142,6 +142,16 @@ impl Tls {
             Self::None => &[],
             Self::Tls12 => &[(250, 3000), (126, 51)],
             Self::Tls13 => &[(517, 3200)],
+        }
+    }
+}
+
+impl From<scenario::Tls> for Tls {
+    fn from(tls: scenario::Tls) -> Self {
+        match tls {
+            scenario::Tls::None => Self::None,
+            scenario::Tls::V12 => Self::Tls12,
+            scenario::Tls::V13 => Self::Tls13,
         }
     }
 }
@@ -198,12 +208,14 @@ pub struct Parameters {
     pub delays: Delays,
     /// The sender knows what a body names as soon as it has it, and sends it without being asked.
     pub pushes: bool,
+    /// Resolving a host's name, ahead of the first connection to it.
+    pub lookup: Duration,
     /// The document is sent at once, without a request: a transfer over an open connection.
     pub is_unasked: bool,
 }
 
 impl Parameters {
-    /// The path of `scenario` from end to end, and its TCP and HTTP; what the scenario cannot say yet is absent.
+    /// The path of `scenario` from end to end, and its TCP, TLS, HTTP and DNS.
     pub fn of(scenario: &Scenario) -> Self {
         let channels = [&scenario.wan, &scenario.link, &scenario.lan];
         let down = channels.map(|channel| HopParameters::of(&channel.down));
@@ -215,7 +227,7 @@ impl Parameters {
             tcp: scenario.tcp.clone(),
             control: Control::Tcp,
             is_established: false,
-            tls: Tls::None,
+            tls: scenario.http.tls.into(),
             http: scenario.http.version.into(),
             connections: scenario.http.connections,
             request_bytes: scenario.http.request_bytes,
@@ -223,7 +235,22 @@ impl Parameters {
             outstanding: usize::MAX,
             delays: Delays::default(),
             pushes: false,
+            lookup: lookup(scenario),
             is_unasked: false,
+        }
+    }
+
+    /// Connections that carry what there is of all hosts: two proxies have them between each other.
+    pub(crate) fn serves_all_hosts(&self) -> bool {
+        self.is_established && self.http.is_multiplexed()
+    }
+
+    /// Requests that a connection carries at once.
+    pub(crate) fn most_on_connection(&self) -> usize {
+        match self.http {
+            Http::Http10 | Http::Http11 => 1,
+            Http::Http2 | Http::Http3 if !self.is_established => MOST_STREAMS,
+            Http::Http11Pipelined | Http::Http2 | Http::Http3 => usize::MAX,
         }
     }
 
@@ -269,7 +296,27 @@ impl Parameters {
     }
 }
 
+/// A round trip of a small packet between the client and its resolver.
+fn lookup(scenario: &Scenario) -> Duration {
+    let lan = round_trip(&scenario.lan);
+    match scenario.http.dns {
+        Dns::None => Duration::ZERO,
+        Dns::Near => lan,
+        Dns::Far => lan.saturating_add(round_trip(&scenario.link)),
+    }
+}
+
+/// Round-trip time of a small packet each way.
+pub(crate) fn round_trip(channel: &ChannelConfig) -> Duration {
+    let way = |config: &DirectionConfig| {
+        config.least_delay().saturating_add(crate::path::transmission_time(HEADER_BYTES.as_f64(), config.peak_rate()))
+    };
+    way(&channel.down).saturating_add(way(&channel.up))
+}
+
+/// RFC 9113 §6.5.2: servers should allow no fewer, and allow no more.
+const MOST_STREAMS: usize = 100;
 /// An IP packet's length has 16 bits.
 const MOST_MSS: u64 = 65_535;
 /// Far beyond what servers take.
-const MOST_HEADER: u64 = 16 << 20;
+pub(crate) const MOST_HEADER: u64 = 16 << 20;

@@ -2,7 +2,7 @@
 
 use super::browser::{Start, Trigger};
 use super::connection::Chunk;
-use super::load::Load;
+use super::load::{Load, Planned};
 use super::ticks::Ticks;
 
 impl Load<'_> {
@@ -67,10 +67,16 @@ impl Load<'_> {
     fn discover(&mut self, place: usize, by: usize) {
         let (clock, ledger) = (self.clock(), self.buffers.connections[place].ledger);
         while let Some(object) = self.buffers.browser.next_named(by, self.workload) {
-            self.trigger = Trigger::Named { by, ledger };
+            let delay = Ticks::of(self.workload.object(object).delay);
+            let trigger = Trigger::Named { by, ledger, delay };
+            self.buffers.browser.objects[object].named = Some((clock, by, ledger));
+            if delay > Ticks::ZERO {
+                self.plan(self.now + delay, Planned::Ask { object, trigger });
+                continue;
+            }
+            self.trigger = trigger;
             self.buffers.browser.discover(object);
             self.may_act = true;
-            self.buffers.browser.objects[object].named = Some((clock, by, ledger));
         }
     }
 

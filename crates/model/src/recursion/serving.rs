@@ -28,10 +28,11 @@ impl Load<'_> {
         }
     }
 
-    /// How long the response of `object` is in the making; those of one connection come in the order of their requests.
+    /// How long the response of `object` is in the making; those of one connection come in the order of their requests, unless they
+    /// take turns.
     fn delay(&mut self, place: usize, object: usize) -> Ticks {
         let delays = &self.parameters.delays;
-        let mut delay = Ticks::of(delays.response);
+        let mut delay = Ticks::of(delays.response) + self.workload.think(object);
         let connection = &mut self.buffers.connections[place];
         if !core::mem::replace(&mut connection.has_answered, true) {
             delay += Ticks::of(delays.connection);
@@ -39,7 +40,8 @@ impl Load<'_> {
         if object == 0 {
             delay += Ticks::of(delays.document);
         }
-        let ready = (self.now + delay).max(connection.last_ready);
+        let in_turn = if self.parameters.http.is_multiplexed() { self.now } else { connection.last_ready };
+        let ready = (self.now + delay).max(in_turn);
         connection.last_ready = ready;
         self.buffers.browser.objects[object].delay = ready.since(self.now);
         ready.since(self.now)
@@ -74,11 +76,11 @@ impl Load<'_> {
         if !self.parameters.pushes {
             return;
         }
-        let header = self.parameters.response_header_bytes.get();
         for &(_, object) in self.workload.named_by(by) {
+            let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by);
             let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
-            let ready = self.now + Ticks::of(self.parameters.delays.response);
+            let ready = self.now + Ticks::of(self.parameters.delays.response) + self.workload.think(object);
             self.buffers.browser.objects[object].header = header;
             self.make(Making { ready, exchange, ..making });
         }

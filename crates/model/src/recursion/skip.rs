@@ -201,6 +201,7 @@ impl Load<'_> {
         let is_busy =
             |connection: &Connection| connection.server.sender.in_flight() > 0 || !connection.asked.is_empty();
         buffers.making.is_empty()
+            && buffers.plans.is_empty()
             && packets.all(|packet| packet.connection == place)
             && !others.into_iter().any(|(_, other)| is_busy(other))
     }

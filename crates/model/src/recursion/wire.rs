@@ -1,8 +1,8 @@
 //! Sending: what each end puts on the wire, and what the server does about requests.
 
-use super::browser::{Action, Cause, Trigger};
+use super::browser::{Action, Cause, Limits, Trigger};
 use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
-use super::load::{HEADERS, Load, Making, Opening, QUIC_HANDSHAKE};
+use super::load::{HEADERS, Load, Making, Opening, Planned, QUIC_HANDSHAKE};
 use super::parameters::{Control, Http, Parameters};
 use super::receiver::Arrival;
 use super::sender::{Hold, Piece};
@@ -135,15 +135,12 @@ impl Load<'_> {
 
     /// The document is sent at once.
     pub(crate) fn send_unasked(&mut self) {
-        let Some(Action::Open) = self.buffers.browser.next_action(self.parameters.http, 1, 1) else {
-            return;
-        };
-        let place = self.open_place();
+        let limits = Limits::of(self.parameters);
+        let Some(Action::Open { host }) = self.buffers.browser.next_action(limits) else { return };
+        let place = self.open_place(host);
         self.buffers.browser.set_ready(place);
-        let Some(Action::Request { object, .. }) = self.buffers.browser.next_action(self.parameters.http, 1, 1) else {
-            return;
-        };
-        let header = self.parameters.response_header_bytes.get();
+        let Some(Action::Request { object, .. }) = self.buffers.browser.next_action(limits) else { return };
+        let header = self.workload.header(object, self.parameters.response_header_bytes);
         self.note_request(place, object, header);
         let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
         let generation = self.buffers.connections[place].generation;
@@ -155,10 +152,10 @@ impl Load<'_> {
         if !core::mem::take(&mut self.may_act) {
             return;
         }
-        let &Parameters { http, connections, outstanding, .. } = self.parameters;
-        while let Some(action) = self.buffers.browser.next_action(http, connections, outstanding) {
+        let limits = Limits::of(self.parameters);
+        while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
-                Action::Open => self.open(),
+                Action::Open { host } => self.open(host),
                 Action::Request { place, object } => self.request(place, object),
             }
         }
@@ -167,14 +164,14 @@ impl Load<'_> {
     /// Connections that share all requests are there from the start.
     pub(crate) fn open_all(&mut self) {
         if self.parameters.is_established && self.parameters.http.is_multiplexed() {
-            (0..self.parameters.connections.clamp(1, MOST_SHARED)).for_each(|_| self.open());
+            (0..self.parameters.connections.clamp(1, MOST_SHARED)).for_each(|_| self.open(0));
         }
     }
 
     fn request(&mut self, place: usize, object: usize) {
-        let header = self.parameters.response_header_bytes.get();
+        let header = self.workload.header(object, self.parameters.response_header_bytes);
         self.note_request(place, object, header);
-        let request = self.parameters.request_bytes.get();
+        let request = self.workload.request(object, self.parameters.request_bytes);
         let response = header + self.workload.size(object);
         let connection = &mut self.buffers.connections[place];
         connection.asked.push_back(Exchange { object: Some(object), request, response });
@@ -187,29 +184,47 @@ impl Load<'_> {
     fn note_request(&mut self, place: usize, object: usize, header: u64) {
         let clock = self.clock();
         let opening = &mut self.buffers.openings[place];
-        let came_up = !core::mem::replace(&mut opening.used, true) && !self.parameters.is_established;
+        opening.used = true;
+        let came_up = opening.ready == clock && !self.parameters.is_established;
         let progress = &mut self.buffers.browser.objects[object];
-        let cause = match progress.named.filter(|(at, ..)| *at == clock) {
-            Some((_, by, ledger)) => Cause { trigger: Trigger::Named { by, ledger }, opening: None },
-            None if came_up => Cause { trigger: opening.trigger, opening: Some((opening.at, opening.connected)) },
+        let delay = Ticks::of(self.workload.object(object).delay);
+        let cause = match progress.named.filter(|(at, ..)| *at + delay == clock) {
+            Some((_, by, ledger)) => Cause { trigger: Trigger::Named { by, ledger, delay }, opening: None },
+            None if came_up => {
+                Cause { trigger: opening.trigger, opening: Some([opening.at, opening.dialled, opening.connected]) }
+            }
             None => Cause { trigger: self.trigger, opening: None },
         };
         (progress.header, progress.cause, progress.requested) = (header, Some(cause), clock);
     }
 
-    fn open(&mut self) {
-        let place = self.open_place();
+    fn open(&mut self, host: usize) {
+        let place = self.open_place(host);
         if self.parameters.is_established {
             self.connected(place);
             return;
         }
+        let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
+        let resolved = &mut self.buffers.resolved;
+        resolved.resize(resolved.len().max(host + 1), None);
+        let due = *resolved[host].get_or_insert(now + lookup);
+        if due > now {
+            self.plan(due, Planned::Dial { place });
+        } else {
+            self.dial(place);
+        }
+    }
+
+    /// The handshake begins.
+    pub(crate) fn dial(&mut self, place: usize) {
+        self.buffers.openings[place].dialled = self.clock();
         let bytes = if self.parameters.http == Http::Http3 { QUIC_HANDSHAKE } else { HEADERS };
         let sent = self.now;
         self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
     }
 
     /// A place for a new connection.
-    fn open_place(&mut self) -> usize {
+    fn open_place(&mut self, host: usize) -> usize {
         let (mut client, mut server) = ends(self.parameters);
         client.receiver.set_skipped(self.skipped);
         server.receiver.set_skipped(self.skipped);
@@ -228,7 +243,7 @@ impl Load<'_> {
             connection.client.sender.rtt.sample(rtt);
             connection.server.sender.rtt.sample(rtt);
         }
-        self.buffers.browser.pool_opened(place);
+        self.buffers.browser.pool_opened(place, host);
         place
     }
 
@@ -243,7 +258,7 @@ impl Load<'_> {
 
 impl Opening {
     fn new(trigger: Trigger, at: Ticks) -> Self {
-        Self { trigger, at, connected: at, used: false }
+        Self { trigger, at, dialled: at, connected: at, ready: Ticks::NEVER, used: false }
     }
 }
 

@@ -1,8 +1,10 @@
-//! What is loaded: objects, their sizes, and where each is named.
+//! What is loaded: objects, their sizes, where each is named and what else it costs.
 
-use super::parameters::RecursionError;
+use super::parameters::{MOST_HEADER, RecursionError};
+use super::ticks::Ticks;
 use farhop_scenario::{Object, Page};
 use farhop_units::Bytes;
+use std::time::Duration;
 
 /// 2⁵⁰ B: sums of these stay far from the end of 64 bits.
 const MOST_OBJECT: u64 = 1 << 50;
@@ -14,12 +16,46 @@ pub struct WorkloadObject {
     pub size: Bytes,
     /// The object that names it, and how much of that must have arrived for it to be known; `None` for the document alone.
     pub named: Option<(usize, Bytes)>,
+    /// The host that has it; every host has connections of its own.
+    pub host: usize,
+    /// How urgent it is where requests share a connection; less is more urgent, equals go in the order of discovery.
+    pub urgency: u8,
+    /// Size of its request without TCP/IP headers; `None` is that of all.
+    pub request: Option<Bytes>,
+    /// Size of its response's status line and headers; `None` is that of all.
+    pub header: Option<Bytes>,
+    /// How long its server thinks.
+    pub think: Duration,
+    /// How long the browser waits before it asks for it.
+    pub delay: Duration,
+}
+
+impl WorkloadObject {
+    /// An object of `size` that is like all others.
+    pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
+        let (host, urgency, request, header, none) = (0, 0, None, None, Duration::ZERO);
+        Self { size, named, host, urgency, request, header, think: none, delay: none }
+    }
+
+    fn check(&self) -> Result<(), RecursionError> {
+        let sizes = [
+            ("size", Some(self.size), MOST_OBJECT),
+            ("request", self.request, MOST_HEADER),
+            ("header", self.header, MOST_HEADER),
+        ];
+        for (name, value, most) in sizes {
+            if let Some(value) = value.filter(|value| value.get() > most) {
+                return Err(RecursionError::OutOfRange { name, value, most: Bytes::new(most) });
+            }
+        }
+        if self.request == Some(Bytes::ZERO) { Err(RecursionError::ZeroRequest) } else { Ok(()) }
+    }
 }
 
 /// What is loaded: made once, used for any number of parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    sizes: Vec<u64>,
+    objects: Vec<WorkloadObject>,
     /// For each object what its body names, in the order in which the names end.
     named: Vec<Vec<(u64, usize)>>,
 }
@@ -36,10 +72,7 @@ impl Workload {
         }
         let mut named = vec![Vec::new(); objects.len()];
         for (index, object) in objects.iter().enumerate() {
-            let most = Bytes::new(MOST_OBJECT);
-            if object.size > most {
-                return Err(RecursionError::OutOfRange { name: "size", value: object.size, most });
-            }
+            object.check()?;
             if let Some((by, at)) = object.named.filter(|_| index > 0) {
                 let size =
                     objects.get(by).filter(|_| by < index).ok_or(RecursionError::Reference { object: index, by })?;
@@ -47,7 +80,7 @@ impl Workload {
             }
         }
         named.iter_mut().for_each(|list: &mut Vec<(u64, usize)>| list.sort_unstable());
-        Ok(Self { sizes: objects.iter().map(|object| object.size.get()).collect(), named })
+        Ok(Self { objects: objects.to_vec(), named })
     }
 
     /// The objects of `page`.
@@ -55,27 +88,56 @@ impl Workload {
     /// # Errors
     /// As [`Workload::new`].
     pub fn of(page: &Page) -> Result<Self, RecursionError> {
-        let object = |(index, object): (usize, &Object)| WorkloadObject {
+        let object = |object: &Object| WorkloadObject {
             size: object.size,
-            named: object.reference.map(|reference| (reference.object, page.discovered_at(index))),
+            named: object.reference.map(|reference| (reference.object, reference.end)),
+            host: object.host,
+            urgency: object.priority() as u8,
+            request: object.request_bytes,
+            header: object.response_header_bytes,
+            think: object.think,
+            delay: object.delay,
         };
-        let objects: Vec<WorkloadObject> = page.objects.iter().enumerate().map(object).collect();
+        let objects: Vec<WorkloadObject> = page.objects.iter().map(object).collect();
         Self::new(&objects)
     }
 
     /// One object of `size`.
     pub fn file(size: Bytes) -> Self {
-        Self { sizes: vec![size.get().min(MOST_OBJECT)], named: vec![Vec::new()] }
+        let file = WorkloadObject::new(size.min(Bytes::new(MOST_OBJECT)), None);
+        Self { objects: vec![file], named: vec![Vec::new()] }
     }
 
     /// Number of objects.
     #[expect(clippy::len_without_is_empty, reason = "a workload always has its document")]
     pub fn len(&self) -> usize {
-        self.sizes.len()
+        self.objects.len()
     }
 
     pub(crate) fn size(&self, object: usize) -> u64 {
-        self.sizes[object]
+        self.objects[object].size.get()
+    }
+
+    pub(crate) fn object(&self, object: usize) -> &WorkloadObject {
+        &self.objects[object]
+    }
+
+    pub(crate) fn objects(&self) -> &[WorkloadObject] {
+        &self.objects
+    }
+
+    /// Size of the request for `object`, where that of all is `usual`.
+    pub(crate) fn request(&self, object: usize, usual: Bytes) -> u64 {
+        self.objects[object].request.unwrap_or(usual).get()
+    }
+
+    /// Size of the head of the response with `object`, where that of all is `usual`.
+    pub(crate) fn header(&self, object: usize, usual: Bytes) -> u64 {
+        self.objects[object].header.unwrap_or(usual).get()
+    }
+
+    pub(crate) fn think(&self, object: usize) -> Ticks {
+        Ticks::of(self.objects[object].think)
     }
 
     pub(crate) fn named_by(&self, object: usize) -> &[(u64, usize)] {
@@ -84,6 +146,6 @@ impl Workload {
 
     /// Bytes of all bodies.
     pub fn total(&self) -> Bytes {
-        Bytes::new(self.sizes.iter().fold(0_u64, |sum, size| sum.saturating_add(*size)))
+        Bytes::new(self.objects.iter().fold(0_u64, |sum, object| sum.saturating_add(object.size.get())))
     }
 }

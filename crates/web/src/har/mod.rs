@@ -6,14 +6,22 @@
 //! method is left out and said to be ([`Har::problems`]). Left out of the format: cookies (they are headers too), the cache's states,
 //! posted data, WebSocket messages, server addresses.
 //!
+//! What a recording says of a page as a graph is in [`Page::from_har`](crate::Page::from_har).
+//!
 //! Nothing here trusts its input: entries, file size and nesting are bounded, and numbers are checked before they become sizes or times.
 
 mod entry;
+mod graph;
 mod json;
+mod meaning;
 mod timestamp;
 
 #[cfg(test)]
 mod tests;
+
+pub use graph::{Graph, GraphError};
+pub use meaning::address;
+pub(crate) use timestamp::since_epoch;
 
 use crate::page::MAX_OBJECTS;
 use core::fmt;
@@ -73,10 +81,16 @@ pub struct Entry {
     pub protocol: Option<String>,
     /// Fields of the request.
     pub request_headers: Vec<Header>,
+    /// Size of the request's head.
+    pub request_head: Option<Bytes>,
+    /// Size of the request's body.
+    pub posted: Option<Bytes>,
     /// Status of the response; `None` if there was none (refused, blocked, cancelled).
     pub status: Option<u16>,
     /// Fields of the response.
     pub response_headers: Vec<Header>,
+    /// Size of the response's head.
+    pub response_head: Option<Bytes>,
     /// Media type of the body, with its parameters.
     pub media_type: Option<String>,
     /// Size of the body when decoded.
@@ -178,31 +192,6 @@ impl Har {
         let text = json::without_lone_surrogates(file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file));
         let file: File = serde_json::from_slice(&text)?;
         Ok(file.log.into())
-    }
-}
-
-impl Entry {
-    /// The first value of the response's field `name`, whatever the case of either.
-    pub fn response_header(&self, name: &str) -> Option<&str> {
-        find(&self.response_headers, name)
-    }
-
-    /// The first value of the request's field `name`, whatever the case of either.
-    pub fn request_header(&self, name: &str) -> Option<&str> {
-        find(&self.request_headers, name)
-    }
-
-    /// What the body weighed on the wire, by the best that the recording knows: its coded size; else, if it was coded, all that was
-    /// transferred (a head too many), else its own size. `None` if the recording knows nothing at all.
-    pub fn body_on_the_wire(&self) -> Option<Bytes> {
-        let coding = self.response_header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"));
-        let held = self.size.or_else(|| Some(Bytes::new(self.body.as_ref()?.len() as u64)));
-        let coded = self.transferred.filter(|&transferred| coding.is_some() && transferred > Bytes::ZERO);
-        match (self.coded_size, coded, held) {
-            (Some(size), _, _) => Some(size),
-            (None, Some(coded), Some(held)) => Some(coded.min(held)),
-            (None, coded, held) => held.or(coded),
-        }
     }
 }
 

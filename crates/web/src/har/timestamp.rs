@@ -8,7 +8,7 @@ const SECONDS_PER_HOUR: i64 = 3600;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Time since the Unix epoch; `None` if `text` is no timestamp, or one before the epoch.
-pub(super) fn since_epoch(text: &str) -> Option<Duration> {
+pub(crate) fn since_epoch(text: &str) -> Option<Duration> {
     let (date, time) = text.trim().split_once(['T', 't', ' '])?;
     let zone_at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
     let (clock, zone) = time.split_at(zone_at);

@@ -1,0 +1,336 @@
+//! From a recording to a page as a graph.
+//!
+//! **What names what.** A redirection names its target. Else the recorded initiator does, then what the `Referer` field names, if that is
+//! part of the page, came before and is HTML, CSS or JavaScript; for want of anything else the document, in the order of time. So there
+//! are no cycles, whatever the recording says. An object begins the page if it is the first document, or the first of the redirections to it.
+//!
+//! **Where it is named.** A redirection and what runs as a whole (scripts; style sheets, of which browsers load parts when they have them
+//! all) name at their end. A document names where its recorded body has the URL; else at the recorded line; else where its reception stood
+//! when the request began; else at its end. Places in decoded bodies count in proportion on the wire.
+//!
+//! **Who takes time.** A server thinks for the recorded wait less a round trip. The round trip to a host is the shortest recorded connect without
+//! its TLS (QUIC's handshake: as a whole); without any, the shortest wait. A browser delays a request by the time from when the name had
+//! arrived, in the recording, to the request's beginning: parsing, scripts, timers, and also waiting for other objects, which on another network
+//! would be another time.
+//!
+//! **Sizes** are those on the wire: of bodies with their coding ([`Entry::body_on_the_wire`]), of heads as recorded; where HTTP/2 and 3 compress
+//! them, only what is transferred beyond the body counts. Those that nobody recorded are zero for bodies and the scenario's for heads.
+//!
+//! Left out: what is not HTTP, what got no response, what came after the next navigation, caches (everything is transferred),
+//! connections as they were used, and who waits for whom beyond names.
+
+mod naming;
+mod place;
+mod sizes;
+
+use super::{Entry, Har, address};
+use crate::page::{Language, MAX_TIME, Object, Page, PageError, Reference};
+use naming::Naming;
+use place::Places;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use thiserror::Error;
+use url::Url;
+
+/// A page out of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    /// The page.
+    pub page: Page,
+    /// How it was read and what could not be used, line by line.
+    pub notes: Vec<String>,
+}
+
+/// Why a recording gives no page.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GraphError {
+    /// No page of that name.
+    #[error("no page {id:?} in the recording; accepted: {known}")]
+    NoPage {
+        /// What was asked for.
+        id: String,
+        /// The pages that there are.
+        known: String,
+    },
+    /// Nothing of the page was answered over HTTP.
+    #[error("the recording has no answered HTTP request of the page; accepted: at least one, its document")]
+    Empty,
+    /// Several objects, none of which can name the others.
+    #[error("the recording has no HTML document that was answered; accepted: one that begins the page")]
+    NoDocument,
+    /// The page cannot be.
+    #[error(transparent)]
+    Page(#[from] PageError),
+}
+
+impl Page {
+    /// The page `id` of a recording, or its first one.
+    ///
+    /// # Errors
+    /// No such page, or none with a document that was answered.
+    pub fn from_har(har: &Har, id: Option<&str>) -> Result<Graph, GraphError> {
+        let id = match id {
+            Some(id) if !har.pages.iter().any(|page| page.id == id) => return Err(no_page(har, id)),
+            Some(id) => Some(id),
+            None => har.pages.first().map(|page| page.id.as_str()),
+        };
+        let mut reading = Reading::new(har, id);
+        if reading.entries.is_empty() {
+            return Err(GraphError::Empty);
+        }
+        reading.begin_with_the_document()?;
+        reading.draw()
+    }
+}
+
+fn no_page(har: &Har, id: &str) -> GraphError {
+    const SHOWN: usize = 10;
+    let known: Vec<String> = har.pages.iter().take(SHOWN).map(|page| format!("{:?}", page.id)).collect();
+    let known = if known.is_empty() { "none, as the recording has no pages".to_owned() } else { known.join(", ") };
+    GraphError::NoPage { id: id.to_owned(), known }
+}
+
+/// An entry at its time.
+#[derive(Debug, Clone, Copy)]
+struct Timed<'a> {
+    entry: &'a Entry,
+    started: Duration,
+}
+
+/// What named an object, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    Redirection,
+    Initiator,
+    Referer,
+    Time,
+}
+
+/// What is counted for the notes.
+#[derive(Debug, Default)]
+struct Counts {
+    evidence: [usize; 4],
+    unanswered: usize,
+    not_http: usize,
+    after_navigation: usize,
+    without_size: usize,
+    without_time: usize,
+}
+
+/// A page's entries in the order of time, and what is known of them together.
+struct Reading<'a> {
+    entries: Vec<Timed<'a>>,
+    problems: usize,
+    /// The place of the first content at a URL.
+    contents: BTreeMap<&'a str, usize>,
+    /// The place of the first redirection to a URL.
+    redirections: BTreeMap<String, usize>,
+    /// The place of the HTML document.
+    document: usize,
+    counts: Counts,
+}
+
+impl<'a> Reading<'a> {
+    fn new(har: &'a Har, id: Option<&str>) -> Self {
+        let mut counts = Counts::default();
+        let first = har.pages.first().map(|page| page.id.as_str());
+        let mut entries = Vec::new();
+        let mut before = Duration::ZERO;
+        for entry in &har.entries {
+            // What belongs to no page belongs to the first.
+            if id.is_some() && entry.page.as_deref().or(first) != id {
+                continue;
+            }
+            counts.without_time += usize::from(entry.started.is_none());
+            let started = entry.started.unwrap_or(before);
+            before = started;
+            if !matches!(entry.url.scheme(), "http" | "https") || entry.url.host_str().is_none() {
+                counts.not_http += 1;
+            } else if entry.status.is_none_or(|status| status < 200) {
+                counts.unanswered += 1;
+            } else {
+                entries.push(Timed { entry, started });
+            }
+        }
+        entries.sort_by_key(|timed| timed.started);
+        let problems = har.problems.len();
+        let mut reading =
+            Self { entries, problems, contents: BTreeMap::new(), redirections: BTreeMap::new(), document: 0, counts };
+        reading.end_at_the_next_navigation();
+        reading
+    }
+
+    /// Finds the document, and puts it, or the first of the redirections to it, before everything else.
+    fn begin_with_the_document(&mut self) -> Result<(), GraphError> {
+        let is_document = |timed: &Timed<'_>| is_html(timed.entry) && timed.entry.is_content();
+        let wanted = |timed: &Timed<'_>| matches!(timed.entry.wanted_for(), None | Some("document"));
+        let find = |holds: &dyn Fn(&Timed<'_>) -> bool| self.entries.iter().position(holds);
+        let found = find(&|timed| is_document(timed) && wanted(timed)).or_else(|| find(&is_document));
+        let document = match found {
+            Some(document) => document,
+            None if self.entries.len() == 1 => 0,
+            None => return Err(GraphError::NoDocument),
+        };
+        let mut first = document;
+        for place in (0..document).rev() {
+            let target = self.entries[place].entry.redirects_to();
+            if target.is_some_and(|target| address(&target) == self.entries[first].entry.address()) {
+                first = place;
+            }
+        }
+        self.entries[..=first].rotate_right(1);
+        self.document = if first == document { 0 } else { document };
+        self.note_addresses();
+        Ok(())
+    }
+
+    /// A recording without pages may hold several.
+    fn end_at_the_next_navigation(&mut self) {
+        let mut has_begun = false;
+        let next = self.entries.iter().position(|timed| {
+            let is_first = timed.entry.is_navigation() && timed.entry.is_content();
+            is_first && core::mem::replace(&mut has_begun, true)
+        });
+        if let Some(next) = next {
+            self.counts.after_navigation = self.entries.len() - next;
+            self.entries.truncate(next);
+        }
+    }
+
+    fn note_addresses(&mut self) {
+        for (place, Timed { entry, .. }) in self.entries.iter().enumerate() {
+            if entry.is_content() {
+                self.contents.entry(entry.address()).or_insert(place);
+            }
+            if let Some(target) = entry.redirects_to() {
+                self.redirections.entry(address(&target).to_owned()).or_insert(place);
+            }
+        }
+    }
+
+    fn draw(mut self) -> Result<Graph, GraphError> {
+        let referrers: Vec<Option<usize>> = (0..self.entries.len()).map(|place| self.referrer(place)).collect();
+        let round_trips = RoundTrips::of(&self.entries);
+        let mut naming = Naming::new(self.entries[self.document].entry.url.scheme());
+        let mut places = Places::new(&self.entries, &referrers);
+        let mut objects: Vec<Object> = Vec::with_capacity(self.entries.len());
+        for (place, referrer) in referrers.into_iter().enumerate() {
+            let entry = self.entries[place].entry;
+            let (size, head) = sizes::response(entry);
+            self.counts.without_size += usize::from(size.is_none());
+            let (end, delay) = match referrer {
+                Some(by) => {
+                    let (share, delay) = places.of(by, place);
+                    (Some((by, share)), delay)
+                }
+                None => (None, Duration::ZERO),
+            };
+            objects.push(Object {
+                host: naming.host(&entry.url),
+                reference: end.map(|(object, share)| {
+                    let end = place::share_of(objects[object].size, share);
+                    Reference { object, offset: end, end }
+                }),
+                request_bytes: sizes::request(entry),
+                response_header_bytes: head,
+                think: round_trips.think(entry).min(MAX_TIME),
+                delay: delay.min(MAX_TIME),
+                ..Object::new(naming.name(&entry.url), naming::media_type(entry), size.unwrap_or_default())
+            });
+        }
+        let notes = self.counts.notes(objects.len(), naming.hosts.len(), self.problems, &round_trips);
+        Ok(Graph { page: Page::new(objects, naming.hosts)?, notes })
+    }
+
+    /// What named the entry at `place`: something before it.
+    fn referrer(&mut self, place: usize) -> Option<usize> {
+        if place == 0 {
+            return None;
+        }
+        let entry = self.entries[place].entry;
+        let can_name = |known: Option<&usize>| {
+            let by = *known.filter(|by| **by < place)?;
+            Language::of(&naming::media_type(self.entries[by].entry)).is_some().then_some(by)
+        };
+        let at = |url: Option<&str>| can_name(self.contents.get(address(&Url::parse(url?).ok()?)));
+        let redirection = || can_name(self.redirections.get(entry.address()));
+        let initiator = || at(entry.initiator.as_ref()?.url.as_deref());
+        let referer = || at(entry.request_header("referer"));
+        let (evidence, by) = None
+            .or_else(|| Some((Evidence::Redirection, redirection()?)))
+            .or_else(|| Some((Evidence::Initiator, initiator()?)))
+            .or_else(|| Some((Evidence::Referer, referer()?)))
+            .unwrap_or((Evidence::Time, if self.document < place { self.document } else { 0 }));
+        self.counts.evidence[evidence as usize] += 1;
+        Some(by)
+    }
+}
+
+fn is_html(entry: &Entry) -> bool {
+    Language::of(&naming::media_type(entry)) == Some(Language::Html)
+}
+
+/// Round trips to hosts.
+struct RoundTrips<'a> {
+    connects: BTreeMap<&'a str, Duration>,
+    waits: BTreeMap<&'a str, Duration>,
+}
+
+impl<'a> RoundTrips<'a> {
+    fn of(entries: &[Timed<'a>]) -> Self {
+        let mut round_trips = Self { connects: BTreeMap::new(), waits: BTreeMap::new() };
+        for Timed { entry, .. } in entries {
+            let host = entry.url.host_str().unwrap_or_default();
+            let timings = &entry.timings;
+            let tls = timings.tls.unwrap_or_default();
+            // A handshake that is TLS's alone is QUIC's; one that is shorter than TLS's was recorded without it.
+            let connect = timings.connect.map(|connect| match connect.checked_sub(tls) {
+                Some(Duration::ZERO) | None => connect,
+                Some(rest) => rest,
+            });
+            let least = |known: &mut BTreeMap<&'a str, Duration>, span: Option<Duration>| {
+                if let Some(span) = span.filter(|span| !span.is_zero()) {
+                    known.entry(host).and_modify(|least| *least = span.min(*least)).or_insert(span);
+                }
+            };
+            least(&mut round_trips.connects, connect);
+            least(&mut round_trips.waits, timings.wait);
+        }
+        round_trips
+    }
+
+    /// How long the server thought before it answered.
+    fn think(&self, entry: &Entry) -> Duration {
+        let host = entry.url.host_str().unwrap_or_default();
+        let round_trip = self.connects.get(host).or_else(|| self.waits.get(host)).copied().unwrap_or_default();
+        entry.timings.wait.unwrap_or_default().saturating_sub(round_trip)
+    }
+}
+
+impl Counts {
+    fn notes(&self, objects: usize, hosts: usize, problems: usize, round_trips: &RoundTrips<'_>) -> Vec<String> {
+        let [redirections, initiators, referers, time] = self.evidence;
+        let mut notes = vec![format!(
+            "{objects} objects at {hosts} hosts; named by recorded initiators ({initiators}), by redirections ({redirections}), by Referer \
+             ({referers}), by the document for want of these ({time})"
+        )];
+        let connected = round_trips.connects.len();
+        let guessed = round_trips.waits.keys().filter(|host| !round_trips.connects.contains_key(*host)).count();
+        notes.push(format!(
+            "servers think for the recorded wait less a round trip, which is the shortest connect ({connected} hosts) or the shortest wait ({guessed} hosts)"
+        ));
+        let counted = [
+            (self.without_size, "bodies without a recorded size, which count 0 B"),
+            (self.without_time, "requests without a recorded time, which count as begun with the one before"),
+            (self.unanswered, "left out: requests without a response"),
+            (self.not_http, "left out: requests that are not HTTP"),
+            (self.after_navigation, "left out: requests after the next navigation"),
+            (problems, "entries of the file that are not as they should be"),
+        ];
+        notes.extend(counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")));
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests;

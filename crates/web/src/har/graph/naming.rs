@@ -1,0 +1,131 @@
+//! Names, hosts and media types of recorded objects, in the characters that lists of pages have.
+
+use crate::har::Entry;
+use crate::page::{Language, is_host, is_media_type, is_name};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use url::{Position, Url};
+
+/// Longer names help nobody.
+const LONGEST: usize = 80;
+
+/// Gives every object a name of its own, and every host its number.
+pub(super) struct Naming<'a> {
+    pub(super) hosts: Vec<String>,
+    numbers: BTreeMap<String, usize>,
+    /// How often a name was wanted so far.
+    wanted: BTreeMap<String, usize>,
+    /// The scheme whose port goes without saying.
+    scheme: &'a str,
+}
+
+impl<'a> Naming<'a> {
+    pub(super) fn new(scheme: &'a str) -> Self {
+        Self { hosts: Vec::new(), numbers: BTreeMap::new(), wanted: BTreeMap::new(), scheme }
+    }
+
+    /// The number of a URL's host, which is another one at another port.
+    pub(super) fn host(&mut self, url: &Url) -> usize {
+        let name = url.host_str().unwrap_or_default();
+        let text = match url.port_or_known_default().filter(|_| url.port().is_some() || url.scheme() != self.scheme) {
+            Some(port) => format!("{name}:{port}"),
+            None => name.to_owned(),
+        };
+        // Addresses of IPv6 have characters that lists do not.
+        let text = if is_host(&text) { text } else { format!("host-{}", self.numbers.len()) };
+        let next = self.numbers.len();
+        let number = *self.numbers.entry(text.clone()).or_insert(next);
+        if number == next {
+            self.hosts.push(text);
+        }
+        number
+    }
+
+    /// A name made of path and query, which nothing else has.
+    pub(super) fn name(&mut self, url: &Url) -> String {
+        let mut name = readable(&url[Position::BeforePath..Position::AfterQuery]);
+        loop {
+            let count = self.wanted.entry(name.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                return name;
+            }
+            // The numbered name may be somebody's own.
+            name = format!("{name}-{count}");
+        }
+    }
+}
+
+/// Path and query in harmless characters: others become hyphens, empty and relative segments vanish.
+fn readable(target: &str) -> String {
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+    let segments = target.split(['/', '?']).filter(|part| !matches!(*part, "" | "." | ".."));
+    let whole: Vec<String> = segments.map(|part| part.chars().map(harmless).collect()).collect();
+    let mut name: String = whole.join("/").chars().take(LONGEST).collect();
+    name.truncate(name.trim_end_matches('/').len());
+    if is_name(&name) { name } else { "index.html".to_owned() }
+}
+
+/// The media type without parameters. What browsers read as HTML, CSS or JavaScript is that, whatever servers call it, and so is what
+/// leads elsewhere: a redirection's content is a short hypertext note (RFC 9110 §15.4).
+pub(super) fn media_type(entry: &Entry) -> Cow<'_, str> {
+    let essence = entry.content_type().split(';').next().unwrap_or_default().trim();
+    let read_as = match entry.wanted_for() {
+        _ if entry.redirects_to().is_some() => Some("text/html"),
+        Some("document" | "iframe" | "frame") => Some("text/html"),
+        Some("stylesheet" | "style") => Some("text/css"),
+        Some("script") => Some("text/javascript"),
+        _ => None,
+    };
+    match read_as {
+        Some(language) if Language::of(essence).is_none() => Cow::Borrowed(language),
+        _ if is_media_type(essence) => Cow::Borrowed(essence),
+        _ => Cow::Borrowed("application/octet-stream"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn names_are_paths_and_queries_of_their_own() {
+        let mut naming = Naming::new("https");
+        let mut name = |text: &str| naming.name(&url(text));
+        assert_eq!(name("https://a.test/"), "index.html");
+        assert_eq!(name("https://a.test/x/y.js?v=1&w=%20"), "x/y.js/v-1-w--20");
+        assert_eq!(name("https://a.test/i.png"), "i.png");
+        assert_eq!(name("https://b.test/i.png"), "i.png-2");
+        assert_eq!(name("https://b.test/i.png-2"), "i.png-2-2");
+        assert_eq!(name("https://b.test/"), "index.html-2");
+    }
+
+    #[test]
+    fn hosts_are_told_apart_by_their_ports() {
+        let mut naming = Naming::new("https");
+        let host = |text: &str| naming.host(&url(text));
+        let found =
+            ["https://a.test/", "http://a.test/", "https://a.test:8443/x", "https://[::1]/", "https://a.test/y"]
+                .map(host);
+        assert_eq!(found, [0, 1, 2, 3, 0]);
+        assert_eq!(naming.hosts, ["a.test", "a.test:80", "a.test:8443", "host-3"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_becomes_a_name_of_its_own(paths in proptest::collection::vec("[a-b./?é%-]{0,100}", 1..20)) {
+            let mut naming = Naming::new("https");
+            let mut seen = std::collections::BTreeSet::new();
+            for path in paths {
+                let name = naming.name(&url(&format!("https://a.test/{path}")));
+                prop_assert!(is_name(&name), "{name}");
+                prop_assert!(seen.insert(name));
+            }
+        }
+    }
+}

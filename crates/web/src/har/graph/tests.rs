@@ -1,0 +1,294 @@
+//! Recordings as graphs: causes, places, times and sizes; and recordings that mean harm.
+
+use super::*;
+use farhop_units::Bytes;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A recording of these entries, without pages.
+fn har(entries: &Value) -> Har {
+    Har::parse(json!({"log": {"entries": entries}}).to_string().as_bytes()).unwrap()
+}
+
+fn graph(entries: &Value) -> Graph {
+    Page::from_har(&har(entries), None).unwrap()
+}
+
+/// An answered GET, begun so many milliseconds into the recording; `members` replace what is at their JSON pointers.
+fn entry(url: &str, media_type: &str, at: u64, members: &[(&str, Value)]) -> Value {
+    let mut entry = json!({
+        "startedDateTime": format!("2026-11-02T10:00:{:02}.{:03}Z", at / 1000, at % 1000),
+        "request": {"method": "GET", "url": url, "httpVersion": "HTTP/1.1", "headers": []},
+        "response": {"status": 200, "headers": [], "bodySize": 1000, "content": {"size": 1000, "mimeType": media_type}},
+        "timings": {"blocked": 0, "dns": -1, "connect": -1, "send": 0, "wait": 50, "receive": 10}
+    });
+    for (pointer, value) in members {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        entry.pointer_mut(parent).unwrap()[name] = value.clone();
+    }
+    entry
+}
+
+fn by(url: &str) -> (&'static str, Value) {
+    ("/_initiator", json!({"type": "parser", "url": url}))
+}
+
+fn referrers(page: &Page) -> Vec<Option<usize>> {
+    page.objects.iter().map(|object| object.reference.map(|reference| reference.object)).collect()
+}
+
+const DOCUMENT: &str = "https://a.test/";
+
+#[test]
+fn initiators_then_referers_then_the_document_name_objects() {
+    let referer = ("/request/headers", json!([{"name": "Referer", "value": "https://a.test/a.css"}]));
+    let graph = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry("https://a.test/a.css", "text/css", 60, &[by(DOCUMENT)]),
+        entry("https://f.test/x.woff2", "font/woff2", 130, &[by("https://a.test/a.css")]),
+        entry("https://a.test/bg.png", "image/png", 130, &[referer]),
+        entry("https://a.test/i.png", "image/png", 140, &[by("https://a.test/i.png")]),
+        entry("https://a.test/j.png", "image/png", 140, &[by("https://a.test/bg.png")]),
+    ]));
+    assert_eq!(referrers(&graph.page), [None, Some(0), Some(1), Some(1), Some(0), Some(0)]);
+    assert_eq!(graph.page.hosts, ["a.test", "f.test"]);
+    let names: Vec<_> = graph.page.objects.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(names, ["index.html", "a.css", "x.woff2", "bg.png", "i.png", "j.png"]);
+    assert_eq!(
+        graph.notes[0],
+        "6 objects at 2 hosts; named by recorded initiators (2), by redirections (0), by Referer (1), by the document for want of these (2)"
+    );
+}
+
+#[test]
+fn redirections_to_the_document_begin_the_page() {
+    let to = |url: &str| {
+        let location = json!([{"name": "Location", "value": url}]);
+        [("/response/status", json!(301)), ("/response/headers", location)]
+    };
+    let graph = graph(&json!([
+        entry("https://other.test/early.js", "text/javascript", 0, &[]),
+        entry("http://a.test/", "", 10, &to("https://a.test/")),
+        entry("https://a.test/", "", 100, &to("/home")),
+        entry("https://a.test/home", "text/html", 200, &[]),
+        entry("https://a.test/a.png", "image/png", 300, &[by("https://a.test/home")]),
+    ]));
+    let names: Vec<_> = graph.page.objects.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(names, ["index.html", "early.js", "index.html-2", "home", "a.png"]);
+    assert_eq!(referrers(&graph.page), [None, Some(0), Some(0), Some(2), Some(3)]);
+    assert_eq!(graph.page.hosts, ["a.test:80", "other.test", "a.test"]);
+    // Known with the redirection's head, 50 ms after it was asked for; asked for 40 ms later.
+    let home = &graph.page.objects[2];
+    assert_eq!((graph.page.discovered_at(2), home.delay), (Bytes::ZERO, Duration::from_millis(40)));
+    assert_eq!(graph.page.objects[0].media_type, "text/html");
+}
+
+#[test]
+fn documents_name_where_their_bodies_do_and_else_where_the_recording_says() {
+    let text = format!("{}<img src=\"/i.png\">{}", "x".repeat(72), "\n".repeat(10));
+    let body = ("/response/content/text", json!(text));
+    let at_line = |line: u64| ("/_initiator", json!({"type": "parser", "url": DOCUMENT, "lineNumber": line}));
+    let with_body = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[body]),
+        entry("https://a.test/i.png", "image/png", 60, &[by(DOCUMENT)]),
+        entry("https://a.test/j.png", "image/png", 60, &[at_line(5)]),
+        entry("https://a.test/k.png", "image/png", 53, &[by(DOCUMENT)]),
+        entry("https://a.test/l.png", "image/png", 75, &[by(DOCUMENT)]),
+    ]))
+    .page;
+    let known = |name: &str| {
+        let index = with_body.objects.iter().position(|object| object.name == name).unwrap();
+        (with_body.discovered_at(index).get(), with_body.objects[index].delay.as_micros())
+    };
+    // 1000 B on the wire arrive from 50 to 60 ms. The name ends at 88 of 100 B: at 58.8 ms, and is asked for at 60.
+    assert_eq!(known("i.png"), (880, 1200));
+    assert_eq!(known("j.png"), (455, 5454), "line 5 of 11");
+    assert_eq!(known("k.png"), (300, 0), "3 of 10 ms of reception");
+    assert_eq!(known("l.png"), (1000, 15_000), "after the end");
+    let without = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry("https://a.test/i.png", "image/png", 60, &[at_line(9)]),
+        entry("https://a.test/j.png", "image/png", 60, &[at_line(5)]),
+    ]))
+    .page;
+    assert_eq!((without.discovered_at(1), without.discovered_at(2)), (Bytes::new(900), Bytes::new(500)));
+}
+
+#[test]
+fn sheets_and_scripts_name_when_they_are_complete() {
+    let page = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry(
+            "https://a.test/a.js",
+            "application/octet-stream",
+            60,
+            &[by(DOCUMENT), ("/_resourceType", json!("script"))]
+        ),
+        entry("https://a.test/d", "application/json", 150, &[by("https://a.test/a.js")]),
+    ]))
+    .page;
+    assert_eq!(page.objects[1].media_type, "text/javascript", "what runs is a script");
+    assert_eq!((page.discovered_at(2), page.objects[2].delay), (Bytes::kb(1), Duration::from_millis(30)));
+}
+
+#[test]
+fn servers_think_for_what_a_round_trip_does_not_explain() {
+    let connect = [("/timings/connect", json!(30)), ("/timings/ssl", json!(12))];
+    let quic = [("/timings/connect", json!(20)), ("/timings/ssl", json!(20))];
+    let wait = |wait: u64| ("/timings/wait", json!(wait));
+    let page = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &connect),
+        entry("https://a.test/a", "image/png", 60, &[wait(10)]),
+        entry("https://q.test/a", "image/png", 60, &quic),
+        entry("https://w.test/a", "image/png", 60, &[wait(70)]),
+        entry("https://w.test/b", "image/png", 60, &[wait(25)]),
+    ]))
+    .page;
+    let think: Vec<_> = page.objects.iter().map(|object| object.think.as_millis()).collect();
+    assert_eq!(think, [32, 0, 30, 45, 0]);
+}
+
+#[test]
+fn sizes_are_those_on_the_wire() {
+    let coded = ("/response/headers", json!([{"name": "Content-Encoding", "value": "br"}]));
+    let unknown = ("/response/bodySize", json!(-1));
+    let head = |size: i64| ("/response/headersSize", json!(size));
+    let sizes = |members: &[(&str, Value)]| {
+        let object = graph(&json!([entry(DOCUMENT, "text/html", 0, members)])).page.objects.remove(0);
+        (object.size.get(), object.response_header_bytes.map(Bytes::get))
+    };
+    let transferred = ("/response/_transferSize", json!(700));
+    let http2 = ("/response/httpVersion", json!("h2"));
+    assert_eq!(sizes(&[head(310)]), (1000, Some(310)));
+    assert_eq!(sizes(&[]), (1000, None), "neither sizes nor fields");
+    assert_eq!(sizes(&[coded.clone(), unknown.clone(), transferred.clone(), head(200)]), (500, Some(200)));
+    let counted = "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n".len() as u64;
+    assert_eq!(sizes(&[coded.clone(), unknown.clone(), transferred.clone()]), (700 - counted, Some(counted)));
+    assert_eq!(sizes(&[coded, unknown, transferred, head(200), http2.clone()]), (700, None), "heads are compressed");
+    let beyond = ("/response/_transferSize", json!(1100));
+    assert_eq!(sizes(&[beyond, head(400), http2]), (1000, Some(100)));
+    let request = graph(&json!([entry(
+        DOCUMENT,
+        "text/html",
+        0,
+        &[("/request/headersSize", json!(400)), ("/request/bodySize", json!(20))]
+    )]));
+    assert_eq!(request.page.objects[0].request_bytes, Some(Bytes::new(420)));
+}
+
+#[test]
+fn what_is_missing_is_counted_and_what_is_no_part_of_the_page_left_out() {
+    let graph = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        {"request": {"method": "GET", "url": "https://a.test/x"}, "response": {"status": 200}},
+        {"request": {"method": "GET", "url": "https://ads.test/x"}, "response": {"status": 0}},
+        {"request": {"method": "GET", "url": "data:text/plain,x"}, "response": {"status": 200}},
+        null,
+    ]));
+    assert_eq!(graph.page.objects.len(), 2);
+    assert_eq!(graph.page.objects[1].size, Bytes::ZERO);
+    assert_eq!(
+        graph.notes[2..],
+        [
+            "bodies without a recorded size, which count 0 B (1)",
+            "requests without a recorded time, which count as begun with the one before (3)",
+            "left out: requests without a response (1)",
+            "left out: requests that are not HTTP (1)",
+            "entries of the file that are not as they should be (1)",
+        ]
+    );
+}
+
+#[test]
+fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
+    let of = |page: &str| ("/pageref", json!(page));
+    let entries = json!([
+        entry("https://a.test/", "text/html", 0, &[of("p1")]),
+        entry("https://b.test/", "text/html", 0, &[of("p2")]),
+        entry("https://a.test/x.png", "image/png", 60, &[]),
+    ]);
+    let pages = json!([{"id": "p1", "title": "A"}, {"id": "p2", "title": "B"}]);
+    let har = Har::parse(json!({"log": {"pages": pages, "entries": entries}}).to_string().as_bytes()).unwrap();
+    let hosts = |id: Option<&str>| Page::from_har(&har, id).map(|graph| (graph.page.hosts, graph.page.objects.len()));
+    assert_eq!(hosts(None), Ok((vec!["a.test".to_owned()], 2)), "what belongs to none belongs to the first");
+    assert_eq!(hosts(Some("p2")), Ok((vec!["b.test".to_owned()], 1)));
+    let known = "no page \"p3\" in the recording; accepted: \"p1\", \"p2\"";
+    assert_eq!(hosts(Some("p3")).unwrap_err().to_string(), known);
+    let navigation = ("/request/headers", json!([{"name": "Sec-Fetch-Dest", "value": "document"}]));
+    let twice = graph(&json!([
+        entry("https://a.test/", "text/html", 0, std::slice::from_ref(&navigation)),
+        entry("https://a.test/x.png", "image/png", 60, &[]),
+        entry("https://a.test/2", "text/html", 9000, &[navigation]),
+    ]));
+    assert_eq!(twice.page.objects.len(), 2);
+    assert!(twice.notes.contains(&"left out: requests after the next navigation (1)".to_owned()));
+}
+
+#[test]
+fn what_gives_no_page_says_why() {
+    let error = |entries: Value| Page::from_har(&har(&entries), None).unwrap_err();
+    assert_eq!(error(json!([])), GraphError::Empty);
+    let image = entry("https://a.test/x.png", "image/png", 0, &[]);
+    assert_eq!(error(json!([image, image])), GraphError::NoDocument);
+    assert_eq!(graph(&json!([image])).page.objects.len(), 1, "a single object needs no document");
+}
+
+#[test]
+fn five_thousand_entries_are_a_page() {
+    let mut entries = vec![entry(DOCUMENT, "text/html", 0, &[])];
+    let mut text = String::new();
+    for number in 1..5000_u64 {
+        let url = format!("https://h{}.test/{number}.png", number % 50);
+        text.push_str(&format!("<img src=\"{url}\">\n"));
+        entries.push(entry(&url, "image/png", number, &[by(DOCUMENT)]));
+    }
+    entries[0]["response"]["content"]["text"] = json!(text);
+    let page = graph(&json!(entries)).page;
+    assert_eq!((page.objects.len(), page.hosts.len()), (5000, 51));
+    assert!(page.objects[1..].is_sorted_by_key(|object| object.reference.map(|reference| reference.end)));
+    assert_eq!(Page::from_csv(&page.to_csv()), Ok(page));
+}
+
+/// Entries whose URLs, causes, times and sizes are at odds with each other.
+fn at_odds() -> impl Strategy<Value = Value> {
+    let url = || "http://[ab].test/[a-c]?|https://a.test:8/\\?[&=é]|https://\\[::1\\]/|data:x|[^\"]{0,3}";
+    let number =
+        || prop_oneof![Just(Value::Null), any::<f64>().prop_map(Value::from), (-2_i64..9000).prop_map(Value::from)];
+    let media_type = prop_oneof![
+        Just("text/html"),
+        Just("text/css"),
+        Just("text/javascript"),
+        Just("image/png"),
+        Just(""),
+        Just("é/é")
+    ];
+    let head = (url(), url(), url(), media_type, prop_oneof![Just(200_i64), Just(302), Just(304), Just(0), Just(-1)]);
+    let numbers = proptest::collection::vec(number(), 9);
+    let time =
+        prop_oneof![Just(Value::Null), (0_u32..60).prop_map(|at| Value::from(format!("2026-11-02T10:00:{at:02}Z")))];
+    (head, numbers, time, "(<img src=/[a-c]>|\n|http://a.test/b){0,4}").prop_map(|((url, cause, target, media_type, status), n, time, text)| {
+        json!({
+            "startedDateTime": time,
+            "_initiator": {"type": "parser", "url": cause, "lineNumber": n[0]},
+            "request": {"method": "GET", "url": url, "headersSize": n[1], "bodySize": n[2],
+                        "headers": [{"name": "Referer", "value": cause}, {"name": "Sec-Fetch-Dest", "value": target}]},
+            "response": {"status": status, "bodySize": n[3], "headersSize": n[4], "_transferSize": n[5],
+                         "headers": [{"name": "Location", "value": target}],
+                         "content": {"size": n[6], "mimeType": media_type, "text": text}},
+            "timings": {"connect": n[7], "ssl": n[8], "wait": n[0], "receive": n[1], "blocked": n[2]}
+        })
+    })
+}
+
+proptest! {
+    /// Cycles, contradictions and nonsense give a page that can be listed and read again, or a reason.
+    #[test]
+    fn any_recording_gives_a_page_or_a_reason(entries in proptest::collection::vec(at_odds(), 0..12)) {
+        let har = har(&json!(entries));
+        if let Ok(Graph { page, notes }) = Page::from_har(&har, None) {
+            prop_assert!(page.objects.len() <= har.entries.len());
+            prop_assert!(notes.len() >= 2);
+            prop_assert_eq!(Page::from_csv(&page.to_csv()), Ok(page));
+        }
+    }
+}

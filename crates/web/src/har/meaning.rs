@@ -1,0 +1,69 @@
+//! What an entry means beyond its fields: whether it is a document, whether a window went there, where it leads.
+
+use super::{Entry, find};
+use farhop_units::Bytes;
+use url::{Position, Url};
+
+/// W3C Fetch Metadata §2.1: browsers say in their requests what they want something for.
+const FETCHED_FOR: &str = "sec-fetch-dest";
+
+impl Entry {
+    /// The first value of the response's field `name`, whatever the case of either.
+    pub fn response_header(&self, name: &str) -> Option<&str> {
+        find(&self.response_headers, name)
+    }
+
+    /// The first value of the request's field `name`, whatever the case of either.
+    pub fn request_header(&self, name: &str) -> Option<&str> {
+        find(&self.request_headers, name)
+    }
+
+    /// What the body weighed on the wire, by the best that the recording knows: its coded size; else, if it was coded, all that was
+    /// transferred (a head too many), else its own size. `None` if the recording knows nothing at all.
+    pub fn body_on_the_wire(&self) -> Option<Bytes> {
+        let coding = self.response_header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"));
+        let held = self.size.or_else(|| Some(Bytes::new(self.body.as_ref()?.len() as u64)));
+        let coded = self.transferred.filter(|&transferred| coding.is_some() && transferred > Bytes::ZERO);
+        match (self.coded_size, coded, held) {
+            (Some(size), _, _) => Some(size),
+            (None, Some(coded), Some(held)) => Some(coded.min(held)),
+            (None, coded, held) => held.or(coded),
+        }
+    }
+
+    /// What a server sees of the URL.
+    pub fn address(&self) -> &str {
+        address(&self.url)
+    }
+
+    /// The media type of the body, with its parameters; empty if unknown.
+    pub fn content_type(&self) -> &str {
+        self.response_header("content-type").or(self.media_type.as_deref()).unwrap_or_default()
+    }
+
+    /// Whether there is or was a body: the browser may have had it already.
+    pub fn is_content(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status) || status == 304)
+    }
+
+    /// Where a redirection leads; `None` if it is none.
+    pub fn redirects_to(&self) -> Option<Url> {
+        let is_redirection = self.status.is_some_and(|status| (300..400).contains(&status) && status != 304);
+        self.url.join(self.response_header("location").filter(|_| is_redirection)?).ok()
+    }
+
+    /// What the browser wanted it for, as far as recorder or request say so: `document`, `script`, `image`, …
+    pub fn wanted_for(&self) -> Option<&str> {
+        self.resource_type.as_deref().or_else(|| self.request_header(FETCHED_FOR))
+    }
+
+    /// Whether a window went there. Recordings do not tell it from a frame otherwise.
+    pub fn is_navigation(&self) -> bool {
+        self.request_header(FETCHED_FOR) == Some("document")
+    }
+}
+
+/// What a server sees of a URL.
+pub fn address(url: &Url) -> &str {
+    &url[..Position::AfterQuery]
+}

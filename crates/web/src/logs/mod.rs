@@ -1,0 +1,90 @@
+//! Logs of proxies and servers: who asked for what, when, and what came.
+//!
+//! Read are Squid's native format, the Common Log Format and the Combined one ([`read`]); broken lines are counted and skipped, or refused
+//! ([`Strictness`]). Logs are put together and multiplied by [`merge_days`] and [`raise`], as trace-driven simulations do to
+//! raise the load (nz-us-2000), and made from nothing by [`generate`]. [`Hosts`] is the 2000 paper's host file: what is known of each
+//! server's TCP.
+//!
+//! Left out: compressed files (decompress them first), custom log formats, and what logs do not say: which requests
+//! belong to a page.
+//!
+//! ```
+//! use farhop_web::logs::{self, Format, Strictness};
+//! let text = b"868917600.250 1250 10.0.0.7 TCP_MISS/200 8192 GET http://www.example.com/a.gif - DIRECT/www.example.com image/gif\n\
+//!              half a line\n";
+//! let log = logs::read(text, Format::Squid, Strictness::Skip)?;
+//! assert_eq!(log.records[0].host(), Some("www.example.com"));
+//! assert_eq!(log.summary(), "2 lines, 1 broken: line 2: no elapsed time");
+//! # Ok::<(), logs::LogError>(())
+//! ```
+
+mod common;
+mod field;
+mod generator;
+mod hosts;
+mod merge;
+mod read;
+mod squid;
+
+#[cfg(test)]
+mod tests;
+
+pub use generator::{Parameters, generate, generate_hosts};
+pub use hosts::{Host, Hosts, HostsError};
+pub use merge::{merge_days, raise};
+pub use read::{BrokenLine, Format, Log, LogError, Strictness, read};
+pub use squid::to_squid;
+
+use farhop_units::Bytes;
+use std::time::Duration;
+
+/// One request and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRecord {
+    /// When the request arrived, since the Unix epoch.
+    pub at: Duration,
+    /// Address or name of the client.
+    pub client: Box<str>,
+    /// Method, e.g. `GET`.
+    pub method: Box<str>,
+    /// What was asked for: a URL, in server logs a path, for `CONNECT` host and port.
+    pub url: Box<str>,
+    /// Status code of the response; `None` if there was none.
+    pub status: Option<u16>,
+    /// What the cache did, in Squid's words, e.g. `TCP_MISS`; `None` where a log does not say.
+    pub outcome: Option<Box<str>>,
+    /// Size of the request; `None` where a log does not say.
+    pub request_bytes: Option<Bytes>,
+    /// Size of the response, with its head in Squid's logs, without in the others.
+    pub reply_bytes: Bytes,
+    /// From the request's arrival to the response's last byte; `None` where a log does not say.
+    pub duration: Option<Duration>,
+    /// Media type of the response; `None` where a log does not say.
+    pub media_type: Option<Box<str>>,
+    /// 0 for the log that a load was raised from; further days ([`merge_days`]) and copies ([`raise`]) count on. The requests of layer
+    /// 0 are the same at every load: the "sample HTTP requests that were present in all simulations" of nz-us-2000.
+    pub layer: u32,
+}
+
+impl LogRecord {
+    /// The server's name, without port; `None` in logs of a server, which name paths only.
+    pub fn host(&self) -> Option<&str> {
+        let authority = match self.url.split_once("://") {
+            Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
+            None if &*self.method == "CONNECT" => &self.url,
+            None => return None,
+        };
+        let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+        let name = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, _)) => address,
+            None => place.split(':').next().unwrap_or_default(),
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Whether a server answered with success: a status of 200 to 299, and nothing from the cache.
+    pub fn is_fetched(&self) -> bool {
+        let hit = |outcome: &str| outcome.contains("HIT") || outcome.contains("DENIED");
+        self.status.is_some_and(|status| (200..300).contains(&status)) && !self.outcome.as_deref().is_some_and(hit)
+    }
+}

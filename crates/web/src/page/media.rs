@@ -1,0 +1,92 @@
+//! What media types say: in what a body can name others, and how urgent it is.
+
+/// In what a body can name other objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// A document.
+    Html,
+    /// A style sheet.
+    Css,
+    /// A script.
+    Script,
+}
+
+impl Language {
+    /// The language of a media type, whatever its parameters; `None` if bodies of that type name nothing.
+    pub fn of(media_type: &str) -> Option<Self> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        let is = |known: &str| essence.eq_ignore_ascii_case(known);
+        let ends = |suffix: &str| {
+            let start = essence.len().checked_sub(suffix.len());
+            start.and_then(|start| essence.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+        };
+        if is("text/html") || is("application/xhtml+xml") {
+            Some(Self::Html)
+        } else if is("text/css") {
+            Some(Self::Css)
+        } else if ends("javascript") || ends("ecmascript") {
+            Some(Self::Script)
+        } else {
+            None
+        }
+    }
+}
+
+/// How urgent an object is to a browser; the more urgent is the less. Browsers tell servers by RFC 9218's urgencies, in Chrome
+/// 0 for documents and style sheets, 1 for fonts and scripts, 3 for images; these are the three that pages are painted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// What names everything else.
+    Document,
+    /// Style sheets, scripts and fonts: without them nothing is painted.
+    Blocking,
+    /// Images and all else.
+    Other,
+}
+
+impl Priority {
+    /// The priority of a media type.
+    pub fn of(media_type: &str) -> Self {
+        match Language::of(media_type) {
+            Some(Language::Html) => Self::Document,
+            Some(Language::Css | Language::Script) => Self::Blocking,
+            None if is_font(media_type) => Self::Blocking,
+            None => Self::Other,
+        }
+    }
+}
+
+/// RFC 8081, and what fonts were called before: `application/x-font-woff`, `application/vnd.ms-fontobject`.
+pub fn is_font(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().to_ascii_lowercase();
+    essence.contains("font")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_sheets_and_scripts_name_others() {
+        for (media_type, language) in [
+            ("text/html; charset=utf-8", Some(Language::Html)),
+            ("Application/XHTML+XML", Some(Language::Html)),
+            ("text/css", Some(Language::Css)),
+            ("application/x-javascript", Some(Language::Script)),
+            ("text/ecmascript", Some(Language::Script)),
+            ("image/svg+xml", None),
+            ("é", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::of(media_type), language, "{media_type}");
+        }
+    }
+
+    #[test]
+    fn what_is_painted_with_goes_before_what_is_painted() {
+        let order = ["text/html", "font/woff2", "image/png"].map(Priority::of);
+        assert_eq!(order, [Priority::Document, Priority::Blocking, Priority::Other]);
+        assert!(order.is_sorted());
+        assert_eq!(Priority::of("application/x-font-woff"), Priority::Blocking);
+    }
+}
