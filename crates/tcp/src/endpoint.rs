@@ -7,14 +7,14 @@
 //! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, ECN, urgent data.
 
 use crate::receiver::{Receiver, RoundTrip};
-use crate::scoreboard::Piece;
-use crate::sender::Sender;
-use crate::{Segment, TcpConfig, TcpError};
+use crate::sender::{Sender, earliest};
+use crate::sent::Piece;
+use crate::{CongestionControl, Segment, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
 /// What an endpoint has to tell its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// Carry this segment to the other endpoint.
     Transmit {
@@ -55,6 +55,8 @@ pub struct Endpoint {
     outputs: VecDeque<Output>,
     connected: bool,
     closed: bool,
+    /// When the next timer runs out.
+    due: Option<Instant>,
 }
 
 impl Endpoint {
@@ -75,7 +77,7 @@ impl Endpoint {
     /// If there is no congestion controller of the kind that `config` asks for.
     pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
-        Ok(Self { sender, receiver, outputs: VecDeque::new(), connected: false, closed: false })
+        Ok(Self { sender, receiver, outputs: VecDeque::new(), connected: false, closed: false, due: None })
     }
 
     /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
@@ -117,7 +119,7 @@ impl Endpoint {
 
     /// Runs every timer that is due at or before `now`, at the time it was due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
+        while let Some(due) = self.due.filter(|due| *due <= now) {
             if self.sender.next_timeout() == Some(due) {
                 self.sender.handle_timer(due);
             } else {
@@ -129,7 +131,7 @@ impl Endpoint {
 
     /// When [`Endpoint::handle_timeout`] is to be called next.
     pub fn next_timeout(&self) -> Option<Instant> {
-        [self.sender.next_timeout(), self.receiver.ack_due()].into_iter().flatten().min()
+        self.due
     }
 
     /// The next thing to tell the owner.
@@ -155,6 +157,7 @@ impl Endpoint {
         if self.receiver.ack_due().is_some_and(|due| due <= now) {
             self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
         }
+        self.due = earliest(self.sender.next_timeout(), self.receiver.ack_due());
     }
 
     fn transmit(&mut self, now: Instant, piece: Piece) {
@@ -221,7 +224,7 @@ mod tests {
         };
         let data = Segment { payload: config.mss, window: Bytes::kb(64), ..ack };
         server.handle_segment(at(500), &data);
-        let later = Segment { sequence: data.end(), ..data.clone() };
+        let later = Segment { sequence: data.end(), ..data };
         server.handle_segment(at(1000), &later);
         assert_eq!(transmit_times(&mut server), [at(0), at(700)], "the SYN-ACK, then the timer's ACK at its own time");
     }

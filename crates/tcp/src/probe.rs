@@ -4,6 +4,7 @@
 //! Left out: DSACK as a sign that a probe was not needed; a plain duplicate acknowledgement serves.
 
 use crate::Sequence;
+use crate::congestion::CongestionControl;
 use crate::recovery::Phase;
 use crate::sender::Sender;
 use farhop_units::{Bytes, Instant};

@@ -5,9 +5,9 @@
 
 use crate::acknowledger::{Acknowledger, Arrival};
 use crate::behavior::Behavior;
-use crate::segment::MAX_SACK_BLOCKS;
+use crate::sack::MOST_BLOCKS;
 use crate::window::ReceiveWindow;
-use crate::{SackBlock, Segment, Sequence, TcpConfig};
+use crate::{SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(crate) struct Receiver {
     expected: Option<Sequence>,
     /// What was last acknowledged.
     told: Sequence,
+    /// The timestamp to echo: TS.Recent.
+    timestamp: u32,
     /// Arrived beyond `expected`: disjoint, the latest changed first.
     islands: Vec<SackBlock>,
     fin: Option<Sequence>,
@@ -53,6 +55,7 @@ impl Receiver {
             sack: behavior.sack,
             expected: None,
             told: Sequence::SYN,
+            timestamp: 0,
             islands: Vec::new(),
             fin: None,
             finished: false,
@@ -82,6 +85,7 @@ impl Receiver {
             self.expected = Some(segment.sequence);
         }
         let Some(expected) = self.expected else { return Received::default() };
+        self.note_timestamp(segment);
         if segment.is_pure_ack() {
             return Received::default();
         }
@@ -101,6 +105,14 @@ impl Receiver {
             self.note_data(now, segment.push, trip);
         }
         received
+    }
+
+    /// RFC 7323 §4.3: the timestamp of the earliest segment that the next acknowledgement answers.
+    fn note_timestamp(&mut self, segment: &Segment) {
+        let value = segment.timestamps.value;
+        if segment.sequence <= self.told && !Timestamps::is_before(value, self.timestamp) {
+            self.timestamp = value;
+        }
     }
 
     /// Moves RCV.NXT over what is in order now.
@@ -145,8 +157,9 @@ impl Receiver {
     pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
         segment.acknowledgment = self.expected;
         segment.window = self.window.offer();
+        segment.timestamps = Timestamps { value: Timestamps::at(now), echo: self.timestamp };
         if self.sack {
-            segment.sack = self.islands.iter().copied().take(MAX_SACK_BLOCKS).collect();
+            self.islands.iter().take(MOST_BLOCKS).for_each(|island| segment.add_sack_block(*island));
         }
         if segment.payload > Bytes::ZERO {
             self.acks.data_sent(now);
@@ -208,7 +221,7 @@ mod tests {
             bytes(&mut receiver, &data(from, 10));
         }
         bytes(&mut receiver, &data(40, 5));
-        let starts: Vec<_> = ack(&mut receiver).sack.iter().map(|block| block.start - Sequence::FIRST_BYTE).collect();
+        let starts: Vec<_> = ack(&mut receiver).sack_blocks().map(|block| block.start - Sequence::FIRST_BYTE).collect();
         assert_eq!(starts, [Bytes::new(30), Bytes::new(70), Bytes::new(50)]);
     }
 

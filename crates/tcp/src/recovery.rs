@@ -9,9 +9,9 @@
 //! Left out: proportional rate reduction (RFC 6937: the same window at the end, sent more evenly), RACK's wider window after
 //! spurious retransmissions (it needs DSACK), F-RTO (RFC 5682), undo after spurious retransmissions.
 
-use crate::congestion::Acknowledged;
-use crate::scoreboard::Covered;
+use crate::congestion::{Acknowledged, CongestionControl};
 use crate::sender::Sender;
+use crate::sent::Covered;
 use crate::{Segment, Sequence};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
@@ -38,7 +38,9 @@ impl Sender {
         }
         let moved = self.update_window(acknowledgment + segment.window, segment.window);
         let before = (self.unacknowledged, self.scoreboard.sacked());
-        self.scoreboard.select(now, &segment.sack);
+        if !segment.sack.is_empty() {
+            self.scoreboard.select(now, segment.sack_blocks());
+        }
         if acknowledgment > self.unacknowledged {
             self.advance(now, acknowledgment);
         } else if !moved && segment.is_pure_ack() && !self.scoreboard.is_empty() && !self.behavior.sack {

@@ -14,11 +14,15 @@ pub(crate) struct RttEstimator {
     smoothed: Option<(Duration, Duration)>,
     min: Option<Duration>,
     backoff: u32,
+    /// What follows from the rest, as it is asked for more often than it changes.
+    rto: Duration,
 }
 
 impl RttEstimator {
     pub(crate) fn new(bounds: RtoBounds) -> Self {
-        Self { bounds, smoothed: None, min: None, backoff: 0 }
+        let mut estimator = Self { bounds, smoothed: None, min: None, backoff: 0, rto: Duration::ZERO };
+        estimator.set_rto();
+        estimator
     }
 
     /// RFC 6298 §2.2-2.3: SRTT with gain 1/8, RTTVAR with gain 1/4; the first sample sets RTT and RTT/2.
@@ -32,6 +36,7 @@ impl RttEstimator {
                 ((smoothed * 7 + rtt) / 8, variance)
             }
         });
+        self.set_rto();
     }
 
     /// SRTT, once there was a sample.
@@ -46,21 +51,29 @@ impl RttEstimator {
 
     /// The timeout, doubled for each expiry since the last sample (§5.5).
     pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn set_rto(&mut self) {
         let base = match self.smoothed {
             None => self.bounds.initial,
             Some((smoothed, variance)) => smoothed + (variance * 4).max(self.bounds.min_variance),
         };
-        base.max(self.bounds.min).saturating_mul(1 << self.backoff.min(16)).min(self.bounds.max)
+        self.rto = base.max(self.bounds.min).saturating_mul(1 << self.backoff.min(16)).min(self.bounds.max);
     }
 
     /// The timer ran out.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+        self.set_rto();
     }
 
     /// New data was acknowledged without a usable sample: the timer starts again without the backing off.
     pub(crate) fn progress(&mut self) {
-        self.backoff = 0;
+        if self.backoff > 0 {
+            self.backoff = 0;
+            self.set_rto();
+        }
     }
 }
 

@@ -8,11 +8,12 @@
 //! giving up after many retransmissions, pacing.
 
 use crate::behavior::Behavior;
-use crate::congestion::{self, CongestionControl};
+use crate::congestion::{CongestionControl, Controller};
 use crate::probe::Probe;
 use crate::recovery::Phase;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{Piece, Scoreboard};
+use crate::scoreboard::Scoreboard;
+use crate::sent::Piece;
 use crate::usage::{self, AfterSending, WindowUsage};
 use crate::{Congestion, Sequence, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
@@ -25,7 +26,7 @@ pub(crate) struct Sender {
     pub(crate) plain_reno: bool,
     pub(crate) mss: Bytes,
     pub(crate) initial_window: Bytes,
-    pub(crate) congestion: Box<dyn CongestionControl>,
+    pub(crate) congestion: Controller,
     pub(crate) rtt: RttEstimator,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) usage: WindowUsage,
@@ -68,7 +69,7 @@ impl Sender {
             plain_reno: config.congestion == Congestion::Reno && !behavior.sack,
             mss: config.mss,
             initial_window: config.mss * u64::from(config.initial_window.max(1)),
-            congestion: congestion::controller(config)?,
+            congestion: Controller::new(config)?,
             rtt: RttEstimator::new(behavior.rto),
             scoreboard: Scoreboard::new(),
             usage: WindowUsage::default(),
@@ -204,8 +205,11 @@ impl Sender {
 
     /// RFC 5681 §4.1.
     fn restart_after_idle(&mut self, now: Instant) {
+        if !self.scoreboard.is_empty() || self.next == Sequence::FIRST_BYTE {
+            return;
+        }
         let (idle, rto) = (self.usage.idle(now), self.rtt.rto());
-        if !self.scoreboard.is_empty() || idle <= rto || self.next == Sequence::FIRST_BYTE {
+        if idle <= rto {
             return;
         }
         let window = self.congestion.window();
@@ -216,7 +220,7 @@ impl Sender {
 
     /// When the first of the timers runs out.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        [self.timer, self.reordering_timer, self.probe_due()].into_iter().flatten().min()
+        earliest(earliest(self.timer, self.reordering_timer), self.probe_due())
     }
 
     /// Runs the timer that was due at `due`. A probe comes before the timeout of the same time, which it postpones.
@@ -252,5 +256,13 @@ impl Sender {
         if let Some(window) = decayed.filter(|_| self.phase == Phase::Open) {
             self.congestion.on_idle(window, std::time::Duration::ZERO);
         }
+    }
+}
+
+/// The earlier of two timers, as far as they run.
+pub(crate) fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }

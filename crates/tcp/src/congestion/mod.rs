@@ -55,13 +55,63 @@ pub trait CongestionControl: Debug + Send {
     }
 }
 
-/// The controller a scenario asks for.
-pub(crate) fn controller(config: &TcpConfig) -> Result<Box<dyn CongestionControl>, TcpError> {
-    let counting = Behavior::of(config).byte_counting;
-    let initial = config.mss * u64::from(config.initial_window.max(1));
-    match config.congestion {
-        Congestion::Reno | Congestion::NewReno => Ok(Box::new(Reno::new(config.mss, initial, counting))),
-        Congestion::Cubic => Ok(Box::new(Cubic::new(config.mss, initial, counting))),
-        Congestion::Bbr => Err(TcpError::NoController { congestion: config.congestion }),
+/// One of the controllers there are, without a detour through memory.
+#[derive(Debug, Clone)]
+pub enum Controller {
+    /// Reno and NewReno.
+    Reno(Reno),
+    /// CUBIC.
+    Cubic(Cubic),
+}
+
+/// Calls the method of the controller there is.
+macro_rules! each {
+    ($controller:expr, $inner:ident => $call:expr) => {
+        match $controller {
+            Controller::Reno($inner) => $call,
+            Controller::Cubic($inner) => $call,
+        }
+    };
+}
+
+impl Controller {
+    /// The controller that `config` asks for.
+    ///
+    /// # Errors
+    /// If there is none of that kind.
+    pub fn new(config: &TcpConfig) -> Result<Self, TcpError> {
+        let counting = Behavior::of(config).byte_counting;
+        let initial = config.mss * u64::from(config.initial_window.max(1));
+        match config.congestion {
+            Congestion::Reno | Congestion::NewReno => Ok(Self::Reno(Reno::new(config.mss, initial, counting))),
+            Congestion::Cubic => Ok(Self::Cubic(Cubic::new(config.mss, initial, counting))),
+            Congestion::Bbr => Err(TcpError::NoController { congestion: config.congestion }),
+        }
+    }
+}
+
+impl CongestionControl for Controller {
+    fn window(&self) -> Bytes {
+        each!(self, inner => inner.window())
+    }
+
+    fn threshold(&self) -> Option<Bytes> {
+        each!(self, inner => inner.threshold())
+    }
+
+    fn on_ack(&mut self, ack: &Acknowledged) {
+        each!(self, inner => inner.on_ack(ack));
+    }
+
+    fn on_loss(&mut self, in_flight: Bytes) {
+        each!(self, inner => inner.on_loss(in_flight));
+    }
+
+    fn on_timeout(&mut self, in_flight: Bytes, again: bool) {
+        each!(self, inner => inner.on_timeout(in_flight, again));
+    }
+
+    fn on_idle(&mut self, window: Bytes, idle: Duration) {
+        each!(self, inner => inner.on_idle(window, idle));
     }
 }

@@ -1,0 +1,4 @@
+//! Two machines and the link between them.
+
+mod network;
+mod rwbp;
