@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Emulate(Emulate),
     /// A paper's tables and figures by its formulas, ours beside the published numbers
     Reproduce(Reproduce),
+    /// Predict, simulate and measure points drawn with a seed; write a page with every difference
+    Conformance(Conformance),
     /// Feed a packet log to the link in virtual time and compare every delivery and drop
     Replay(Replay),
     /// Say what works on this machine, what does not, why, and what to do
@@ -133,9 +135,34 @@ pub(crate) struct Reproduce {
     /// Print one JSON object on stdout instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write rows.csv and curves.csv into this folder
+    /// Write report.html with plots, rows.csv and curves.csv into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Conformance {
+    /// Seed of the points and of every run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many files and pages without loss
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    pub(crate) cases: u32,
+    /// How many points with losses, small queues and uploads
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    pub(crate) points: u32,
+    /// Runs of a point with losses, simulated and measured each
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) runs: u32,
+    /// Keep the answers in this folder, and go on from those that are there
+    #[arg(long, value_name = "DIR", default_value = "out/conformance")]
+    pub(crate) out: PathBuf,
+    /// Predict and simulate again what the folder has, keeping what was measured
+    #[arg(long)]
+    pub(crate) renew: bool,
+    /// Write the page here [default: accuracy.md in that folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -176,7 +203,7 @@ impl Command {
     /// Whether the command makes namespaces. An ordinary user can do so only from the very start of the process.
     pub(crate) const fn emulates(&self) -> bool {
         match self {
-            Self::Compare(_) | Self::Measure(_) => true,
+            Self::Compare(_) | Self::Measure(_) | Self::Conformance(_) => true,
             Self::Emulate(args) => args.scenario.is_some(),
             _ => false,
         }

@@ -2,6 +2,7 @@
 
 mod boxes;
 mod compare;
+mod conformance;
 mod doctor;
 mod emulate;
 mod files;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
         Command::Measure(args) => compare::measure(&args),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Conformance(args) => conformance::conformance(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Terminal(args) => boxes::terminal(&args),

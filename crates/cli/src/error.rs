@@ -23,6 +23,10 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Papers(#[from] farhop_papers::PapersError),
     #[error(transparent)]
+    Conformance(#[from] farhop_conformance::RunError),
+    #[error(transparent)]
+    Journal(#[from] farhop_conformance::JournalError),
+    #[error(transparent)]
     Measurement(#[from] farhop_measure::MeasureError),
     #[error("{path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
@@ -41,7 +45,9 @@ impl CliError {
     /// 2 for a bad file or flag, 1 for a run that failed.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Scenario(_) | Self::Papers(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
+            Self::Scenario(_)
+            | Self::Papers(_)
+            | Self::Journal(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
             Self::Origin(
                 OriginError::Read { .. }
                 | OriginError::Har { .. }

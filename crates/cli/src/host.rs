@@ -7,16 +7,19 @@ use nix::sys::utsname::uname;
 
 /// The manifest of a run of `scenario`, without what only an engine knows.
 pub(crate) fn manifest(scenario: &Scenario) -> Manifest {
+    Manifest { seed: scenario.run.seed, resolved: scenario.to_toml(), ..without_scenario() }
+}
+
+/// The manifest of what needs no scenario.
+pub(crate) fn without_scenario() -> Manifest {
     let name = uname().ok();
     let text =
         |text: Option<&std::ffi::OsStr>| text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args().collect(),
-        seed: scenario.run.seed,
         host: text(name.as_ref().map(|name| name.nodename())),
         kernel: text(name.as_ref().map(|name| name.release())),
-        resolved: scenario.to_toml(),
         ..Manifest::default()
     }
 }

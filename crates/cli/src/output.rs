@@ -22,16 +22,21 @@ pub(crate) fn tell(text: impl Display) {
 
 /// Writes `scenario.toml`, `results.json` and `report.html` into `dir`, which is made if need be.
 pub(crate) fn keep(results: &Results, dir: &Path) -> Result<(), CliError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| CliError::Write { path, source }
-    };
-    fs::create_dir_all(dir).map_err(failed(dir))?;
     let files = [
         ("scenario.toml", results.manifest.resolved.clone()),
         ("results.json", to_json(results) + "\n"),
         ("report.html", report::html(results)),
     ];
+    write(dir, files)
+}
+
+/// Writes files, by name and text, into `dir`, which is made if need be.
+pub(crate) fn write<const N: usize>(dir: &Path, files: [(&str, String); N]) -> Result<(), CliError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CliError::Write { path, source }
+    };
+    fs::create_dir_all(dir).map_err(failed(dir))?;
     for (name, text) in files {
         let path = dir.join(name);
         fs::write(&path, text).map_err(failed(&path))?;

@@ -79,6 +79,7 @@ impl Session {
             loads: Vec::new(),
             transfer: None,
             simulation: None,
+            ranking: Vec::new(),
             manifest: host::manifest(&scenario),
         };
         Ok(Self { scenario, results, progress: Progress::start() })

@@ -31,6 +31,7 @@ pub(crate) fn check(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
             eprintln!("{key}.trace: {}", trace.summary());
         }
     }
+    scenario.page_notes.iter().for_each(|note| eprintln!("page.har: {note}"));
     eprintln!("{}: correct", args.scenario);
     Ok(ExitCode::SUCCESS)
 }

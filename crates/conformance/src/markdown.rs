@@ -1,0 +1,171 @@
+//! The page with every point.
+
+use crate::{Agreement, Answer, Outcome, Plan, Set};
+use core::fmt::Write;
+use farhop_results::Sample;
+use farhop_units::duration;
+
+/// Which engine a column is.
+type Engine = (&'static str, fn(&Outcome) -> &Answer);
+
+const ENGINES: [Engine; 2] = [("predicted", |outcome| &outcome.predicted), ("simulated", |outcome| &outcome.simulated)];
+
+/// The table of `outcomes`, as Markdown; `command` is what made it, `host` where.
+pub fn markdown(plan: &Plan, outcomes: &[&Outcome], command: &str, host: &str) -> String {
+    let mut text = format!(
+        "# Accuracy: predicted and simulated against measured\n\n\
+         Made by `{command}` on {host}. Every point is drawn with seed {}; another seed draws others. *Measured* is Linux's TCP over the \
+         emulated link: the median of three loads, or with losses the mean of {} with its 95 % confidence interval. Errors are relative to \
+         what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
+        plan.seed, plan.runs
+    );
+    for set in Set::ALL {
+        let points: Vec<&Outcome> = outcomes.iter().copied().filter(|outcome| outcome.point.set == set).collect();
+        if !points.is_empty() {
+            section(&mut text, set, &points);
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, set: Set, points: &[&Outcome]) {
+    let title = match set {
+        Set::Model => "Files and pages without loss",
+        Set::Simulator => "Losses, small queues, uploads",
+    };
+    let _ = write!(text, "\n## {title}\n\n");
+    for (name, answer) in ENGINES {
+        summary(text, name, "without loss", points, answer, |outcome| !outcome.point.is_random());
+        summary(text, name, "with losses", points, answer, |outcome| outcome.point.is_random());
+    }
+    text.push_str(
+        "\n| point | Mbit/s | round trip | queue | loss | TCP | connections | bytes | measured | predicted | error | simulated | error |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for outcome in points {
+        row(text, outcome);
+    }
+    gaps(text, points);
+}
+
+/// One line on an engine: how many points, median and largest error, and how many intervals overlap.
+fn summary(
+    text: &mut String,
+    name: &str,
+    which: &str,
+    points: &[&Outcome],
+    answer: fn(&Outcome) -> &Answer,
+    of: fn(&Outcome) -> bool,
+) {
+    let points: Vec<&Outcome> = points.iter().copied().filter(|outcome| of(outcome)).collect();
+    let agreements: Vec<Agreement> = points.iter().filter_map(|outcome| agreement(outcome, answer(outcome))).collect();
+    let errors = Sample::new(agreements.iter().map(|agreement| agreement.error.abs()));
+    let (Some(median), Some(most)) = (errors.median(), errors.quantile(1.0)) else { return };
+    let _ = write!(
+        text,
+        "- {name}, {which}: {} of {} points, median error {}, largest {}",
+        agreements.len(),
+        points.len(),
+        percent(median),
+        percent(most)
+    );
+    let random: Vec<&Agreement> = agreements.iter().filter(|agreement| agreement.overlap.is_some()).collect();
+    if !random.is_empty() {
+        let good = random.iter().filter(|agreement| agreement.overlap == Some(true) || agreement.error.abs() <= 0.1);
+        let _ = write!(text, "; intervals overlap or means are within 10 % in {} of {}", good.count(), random.len());
+    }
+    text.push('\n');
+}
+
+fn agreement(outcome: &Outcome, ours: &Answer) -> Option<Agreement> {
+    Agreement::of(ours.times()?, outcome.measured.times()?, outcome.point.is_random())
+}
+
+fn row(text: &mut String, outcome: &Outcome) {
+    let point = &outcome.point;
+    let late = if outcome.late_runs > 0 { " (late)" } else { "" };
+    let bytes = if point.upload { format!("{} up", point.size()) } else { point.size().to_string() };
+    let _ = write!(
+        text,
+        "| {} | {:.3} | {} | {:.2} | {} | {} | {} | {bytes} | {}{late} |",
+        point.name(),
+        point.rate().as_f64() / 1e6,
+        duration::format(point.round_trip()),
+        point.queue_share,
+        percent(point.loss),
+        point.congestion,
+        point.connections,
+        time(&outcome.measured, point.is_random()),
+    );
+    for (_, answer) in ENGINES {
+        let error = agreement(outcome, answer(outcome)).map_or_else(String::new, |agreement| signed(agreement.error));
+        let _ = write!(text, " {} | {error} |", time(answer(outcome), point.is_random()));
+    }
+    text.push('\n');
+}
+
+fn time(answer: &Answer, random: bool) -> String {
+    let Some(times) = answer.times() else { return "-".to_owned() };
+    match (times.mean(), times.median(), times.mean_error()) {
+        (Some(mean), _, Some(error)) if random => format!("{mean:.3} ± {error:.3}"),
+        (_, Some(median), _) => format!("{median:.3}"),
+        _ => "-".to_owned(),
+    }
+}
+
+/// Why cells are empty, each reason once with its points.
+fn gaps(text: &mut String, points: &[&Outcome]) {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for outcome in points {
+        for answer in [&outcome.predicted, &outcome.simulated, &outcome.measured] {
+            if let Answer::Gap(reason) = answer {
+                match reasons.iter_mut().find(|(known, _)| known == reason) {
+                    Some((_, names)) => names.push(outcome.point.name()),
+                    None => reasons.push((reason.clone(), vec![outcome.point.name()])),
+                }
+            }
+        }
+    }
+    if !reasons.is_empty() {
+        text.push_str("\nWithout an answer:\n\n");
+    }
+    for (reason, names) in reasons {
+        let _ = writeln!(text, "- {reason}: {}", names.join(", "));
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Point;
+
+    fn outcome(set: Set, number: u32, predicted: Answer, simulated: [f64; 3], measured: [f64; 3]) -> Outcome {
+        let times = |values: [f64; 3]| Answer::Times(Sample::new(values));
+        let point = Point::draw(1, set, number);
+        Outcome { point, predicted, simulated: times(simulated), measured: times(measured), late_runs: 0 }
+    }
+
+    #[test]
+    fn every_point_and_every_reason_is_there() {
+        let certain = outcome(Set::Model, 0, Answer::Times(Sample::new([2.2])), [1.9; 3], [2.0; 3]);
+        let random =
+            outcome(Set::Simulator, 6, Answer::Gap("knows no losses".to_owned()), [1.0, 2.0, 3.0], [1.5, 2.0, 2.5]);
+        assert!(random.point.is_random());
+        let text = markdown(&Plan::default(), &[&certain, &random], "farhop conformance", "a host");
+        assert!(
+            text.contains("- predicted, without loss: 1 of 1 points, median error 10.0 %, largest 10.0 %\n"),
+            "{text}"
+        );
+        assert!(text.contains("- simulated, with losses: 1 of 1 points, median error 0.0 %, largest 0.0 %; intervals overlap or means are within 10 % in 1 of 1\n"), "{text}");
+        assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
+        assert!(text.contains("- knows no losses: point-7\n"), "{text}");
+    }
+}

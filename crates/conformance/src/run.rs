@@ -1,0 +1,122 @@
+//! Every point through every engine.
+//!
+//! Measuring takes most of the time. Points whose link is slow leave the processors idle, so that several runs of one point are
+//! measured side by side, each in a testbed of its own with dice of its own.
+
+use crate::{Answer, Journal, JournalError, Outcome, Plan, Point};
+use farhop_measure::MeasureError;
+use farhop_results::{Architecture, Gap, Sample};
+use farhop_scenario::{Scenario, ScenarioError};
+use farhop_units::Rate;
+use thiserror::Error;
+
+/// The method of farhop's own model in predictions.
+const OWN_METHOD: &str = "farhop";
+/// Measured runs of a point without dice.
+const CERTAIN_RUNS: u32 = 3;
+/// Testbeds at once on a link of at most [`SLOW`]; their packets take a few per cent of a processor.
+const LANES: u32 = 4;
+/// Links up to this rate are measured side by side.
+const SLOW: Rate = Rate::mbps(12);
+
+/// Why a run stops.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The journal cannot be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A point is no scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Nothing can be measured here.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+}
+
+/// Has every engine answer every point that the journal does not know. `progress` is told what is being done.
+///
+/// # Errors
+/// The journal cannot be written, or the emulator cannot be had. What was answered before is kept.
+pub fn run(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
+    let plan = *journal.plan();
+    let points: Vec<Point> = plan.draw().into_iter().filter(|point| journal.get(point).is_none()).collect();
+    let count = points.len();
+    for (index, point) in points.into_iter().enumerate() {
+        progress(&format!("{} ({} of {count})", point.name(), index + 1));
+        let outcome = answer(point, &plan)?;
+        journal.keep(outcome)?;
+    }
+    Ok(())
+}
+
+/// Has the model and the simulator answer every point anew that the journal knows; what was measured stays.
+///
+/// # Errors
+/// The journal cannot be written.
+pub fn renew(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
+    let plan = *journal.plan();
+    let known: Vec<Outcome> = journal.outcomes().into_iter().cloned().collect();
+    for old in known {
+        progress(&format!("{} again", old.point.name()));
+        let scenario = old.point.scenario(runs(&old.point, &plan), plan.seed)?;
+        journal.keep(Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), ..old })?;
+    }
+    Ok(())
+}
+
+/// How often a point is run, simulated and measured.
+fn runs(point: &Point, plan: &Plan) -> u32 {
+    if point.is_random() { plan.runs } else { CERTAIN_RUNS }
+}
+
+fn answer(point: Point, plan: &Plan) -> Result<Outcome, RunError> {
+    let scenario = point.scenario(runs(&point, plan), plan.seed)?;
+    let (measured, late_runs) = measured(&point, &scenario)?;
+    Ok(Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), measured, late_runs, point })
+}
+
+/// The reason of the gap, if there is one.
+fn gap(gaps: &[Gap]) -> Answer {
+    let reason = gaps.iter().find(|gap| gap.architecture == Architecture::Direct).map(|gap| gap.reason.clone());
+    Answer::Gap(reason.unwrap_or_else(|| "no answer".to_owned()))
+}
+
+fn predicted(scenario: &Scenario) -> Answer {
+    let prediction = farhop_model::predict(scenario);
+    let own = prediction.rows.iter().find(|row| row.method == OWN_METHOD);
+    own.map_or_else(|| gap(&prediction.gaps), |row| Answer::Times(Sample::new([row.page_load_s])))
+}
+
+fn simulated(scenario: &Scenario) -> Answer {
+    let simulation = farhop_sim::simulate(scenario, scenario.run.seed);
+    if simulation.loads.is_empty() {
+        return gap(&simulation.gaps);
+    }
+    Answer::Times(Sample::new(simulation.loads.iter().map(|load| load.page_load_s)))
+}
+
+/// The measured times, and how many runs had a late emulator.
+fn measured(point: &Point, scenario: &Scenario) -> Result<(Answer, u32), RunError> {
+    let runs = scenario.run.runs;
+    let lanes = if point.rate() <= SLOW { LANES.min(runs) } else { 1 };
+    let lane = |lane: u32| {
+        let mut own = scenario.clone();
+        own.run.runs = runs / lanes + u32::from(lane < runs % lanes);
+        // Runs within a lane count on from its seed; lanes are far apart.
+        own.run.seed = scenario.run.seed.wrapping_add(u64::from(lane) << 32);
+        farhop_measure::measure(&own, &mut |_| {})
+    };
+    let measurements = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("measuring does not panic")).collect::<Vec<_>>()
+    });
+    let (mut times, mut late_runs, mut gaps) = (Sample::default(), 0, Vec::new());
+    for measurement in measurements {
+        let measurement = measurement?;
+        measurement.loads.iter().for_each(|load| times.push(load.page_load_s));
+        late_runs +=
+            if measurement.quality.is_valid() { 0 } else { u32::try_from(measurement.loads.len()).unwrap_or(u32::MAX) };
+        gaps.extend(measurement.gaps);
+    }
+    Ok((if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) }, late_runs))
+}
