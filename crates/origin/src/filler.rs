@@ -6,8 +6,9 @@
 //! The same seed gives the same bytes. Any part can be made without the parts before it. A body that has no room for what it must name is
 //! longer than it was. Left out: anything to see.
 
-use crate::names::{Language, Names};
+use crate::names::{self, Names};
 use bytes::Bytes;
+use farhop_web::Language;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Filler {
     /// Filler of `length` bytes, or more if `names` need them.
     pub(crate) fn new(media_type: &str, length: u64, seed: u64, names: &Names) -> Self {
         let kind = kind(media_type);
-        let written = Language::of(media_type).map_or_else(Vec::new, |language| language.write(names));
+        let written = Language::of(media_type).map_or_else(Vec::new, |language| names::write(language, names));
         let must_fit = !written.is_empty();
         let mut marks = vec![Bytes::from_static(kind.prefix)];
         marks.extend(written.into_iter().map(Bytes::from));
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn documents_without_room_for_what_they_name_are_longer() {
         let names = images(2);
-        let tags: usize = Language::Html.write(&names).iter().map(String::len).sum();
+        let tags: usize = names::write(Language::Html, &names).iter().map(String::len).sum();
         let needed = (HEAD.len() + tags + END.len()) as u64;
         let excess = |length| Filler::new("text/html", length, 1, &names).excess();
         assert_eq!((excess(needed), excess(needed - 1), excess(0)), (0, 1, needed));

@@ -10,6 +10,7 @@
 //!
 //! Whatever a URL holds, it stays within its quotes. Left out: conditions (`media`, `srcset`), `async` and `defer`, lazy loading.
 
+use farhop_web::Language;
 use std::fmt::Write;
 
 /// As what a browser loads something.
@@ -46,33 +47,13 @@ pub(crate) struct Names {
     pub(crate) sheets: usize,
 }
 
-/// In what a body can name something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
-    Html,
-    Css,
-    Script,
-}
-
-impl Language {
-    pub(crate) fn of(media_type: &str) -> Option<Self> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Some(Self::Html),
-            "text/css" => Some(Self::Css),
-            _ if essence.ends_with("javascript") || essence.ends_with("ecmascript") => Some(Self::Script),
-            _ => None,
-        }
-    }
-
-    /// The pieces of text that name it all, to stand in this order between pieces of filler.
-    pub(crate) fn write(self, names: &Names) -> Vec<String> {
-        let references = names.references.iter();
-        match self {
-            Self::Html => references.map(tag).collect(),
-            Self::Css => rules(names).into_iter().map(outside_comment).collect(),
-            Self::Script => references.map(|reference| outside_comment(call(reference))).collect(),
-        }
+/// The pieces of text that name it all in `language`, to stand in this order between pieces of filler.
+pub(crate) fn write(language: Language, names: &Names) -> Vec<String> {
+    let references = names.references.iter();
+    match language {
+        Language::Html => references.map(tag).collect(),
+        Language::Css => rules(names).into_iter().map(outside_comment).collect(),
+        Language::Script => references.map(|reference| outside_comment(call(reference))).collect(),
     }
 }
 
@@ -202,7 +183,7 @@ mod tests {
     }
 
     fn written(language: Language, references: Vec<Reference>) -> Vec<String> {
-        language.write(&Names { references, sheet: 1, sheets: 2 })
+        write(language, &Names { references, sheet: 1, sheets: 2 })
     }
 
     #[test]

@@ -7,14 +7,12 @@
 //! do not nest without end. Left out: the `Referer` field, which is cut to the origin by default.
 
 use super::hosts::Located;
-use crate::names::{Language, Names, Reference, Role};
-use farhop_web::har::{Entry, Har};
+use crate::names::{Names, Reference, Role};
+use farhop_web::har::{Entry, Har, address};
+use farhop_web::{Language, is_font};
 use http::Method;
 use std::collections::{BTreeMap, BTreeSet};
-use url::{Position, Url};
-
-/// W3C Fetch Metadata §2.1: browsers say in their requests what they want something for.
-const FETCHED_FOR: &str = "sec-fetch-dest";
+use url::Url;
 
 /// What each entry's filler must name, by the entry's index.
 pub(super) fn names(har: &Har) -> Vec<Names> {
@@ -27,11 +25,6 @@ pub(super) fn names(har: &Har) -> Vec<Names> {
         Page::new(&har.entries, order).name(&mut names);
     }
     names
-}
-
-/// The media type of an entry's body, with its parameters.
-fn media_type(entry: &Entry) -> &str {
-    entry.response_header("content-type").or(entry.media_type.as_deref()).unwrap_or_default()
 }
 
 /// The entries of a page.
@@ -52,13 +45,14 @@ impl<'a> Page<'a> {
     fn new(entries: &'a [Entry], mut order: Vec<usize>) -> Self {
         order.sort_by_key(|&index| (entries[index].started, index));
         let mut contents = BTreeMap::new();
-        for (place, &index) in order.iter().enumerate().filter(|(_, index)| is_content(&entries[**index])) {
-            contents.entry(address(&entries[index].url)).or_insert(place);
+        for (place, &index) in order.iter().enumerate().filter(|(_, index)| entries[**index].is_content()) {
+            contents.entry(entries[index].address()).or_insert(place);
         }
         let mut documents: Vec<_> = (0..order.len()).filter(|&place| is_document(&entries[order[place]])).collect();
         let first = documents.first().copied();
-        documents.retain(|&place| Some(place) == first || is_navigation(&entries[order[place]]));
-        let redirected = order.iter().filter_map(|&index| target(&entries[index])).collect();
+        documents.retain(|&place| Some(place) == first || entries[order[place]].is_navigation());
+        let redirected = order.iter().filter_map(|&index| entries[index].redirects_to());
+        let redirected = redirected.map(|target| address(&target).to_owned()).collect();
         let mut page = Self { entries, order, contents, redirected, documents, has_initiators: false };
         page.has_initiators = (0..page.order.len()).any(|place| page.initiator(place).is_some());
         page
@@ -70,12 +64,12 @@ impl<'a> Page<'a> {
         for place in 0..self.order.len() {
             let Some(namer) = self.namer(place) else { continue };
             let entry = self.entry(place);
-            if !named.insert(address(&entry.url)) {
+            if !named.insert(entry.address()) {
                 continue;
             }
             let namer = self.order[namer];
             names[namer].references.push(reference(entry, place));
-            if Language::of(media_type(&self.entries[namer])) == Some(Language::Css) {
+            if Language::of(self.entries[namer].content_type()) == Some(Language::Css) {
                 sheets.insert(namer);
             }
         }
@@ -94,12 +88,12 @@ impl<'a> Page<'a> {
         let has_cause = entry.initiator.as_ref().is_some_and(|cause| cause.url.is_some());
         // Chrome names no cause for what `video` and `audio` load.
         let is_caused = has_cause || !self.has_initiators || is_media(entry);
-        if !is_caused || !is_nameable(entry) || self.redirected.contains(address(&entry.url)) {
+        if !is_caused || !is_nameable(entry) || self.redirected.contains(entry.address()) {
             return None;
         }
         let known = self.initiator(place).filter(|&cause| self.names_something(cause));
         let namer = known.or_else(|| self.document(place))?;
-        let comes_later = namer < place && address(&self.entry(namer).url) != address(&entry.url);
+        let comes_later = namer < place && self.entry(namer).address() != entry.address();
         (comes_later && self.entry(namer).body.is_none()).then_some(namer)
     }
 
@@ -111,7 +105,7 @@ impl<'a> Page<'a> {
 
     /// Whether what is at `place` names, with its body or with filler.
     fn names_something(&self, place: usize) -> bool {
-        Language::of(media_type(self.entry(place))).is_some()
+        Language::of(self.entry(place).content_type()).is_some()
     }
 
     /// The place of what caused the request at `place`, if that is part of the page.
@@ -121,47 +115,25 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What a server sees of a URL.
-fn address(url: &Url) -> &str {
-    &url[..Position::AfterQuery]
-}
-
-/// Whether there is or was a body: the browser may have had it already.
-fn is_content(entry: &Entry) -> bool {
-    entry.status.is_some_and(|status| (200..300).contains(&status) || status == 304)
-}
-
 fn is_document(entry: &Entry) -> bool {
-    let is_html = Language::of(media_type(entry)) == Some(Language::Html);
-    is_html && role(entry) == Role::Document && is_content(entry) && entry.method == Method::GET.as_str()
-}
-
-/// Whether a window went there. Recordings do not tell it from a frame otherwise.
-fn is_navigation(entry: &Entry) -> bool {
-    entry.request_header(FETCHED_FOR) == Some("document")
+    let is_html = Language::of(entry.content_type()) == Some(Language::Html);
+    is_html && role(entry) == Role::Document && entry.is_content() && entry.method == Method::GET.as_str()
 }
 
 fn is_media(entry: &Entry) -> bool {
-    let media_type = media_type(entry).trim_start().to_ascii_lowercase();
+    let media_type = entry.content_type().trim_start().to_ascii_lowercase();
     media_type.starts_with("video/") || media_type.starts_with("audio/")
-}
-
-/// Where a redirection leads.
-fn target(entry: &Entry) -> Option<String> {
-    let is_redirection = entry.status.is_some_and(|status| (300..400).contains(&status));
-    let target = entry.url.join(entry.response_header("location").filter(|_| is_redirection)?).ok()?;
-    Some(address(&target).to_owned())
 }
 
 /// Whether a browser can be made to ask for it, and will get an answer.
 fn is_nameable(entry: &Entry) -> bool {
     let is_answered = entry.status.is_some_and(|status| status >= 200);
-    entry.method == Method::GET.as_str() && is_answered && !is_navigation(entry) && Located::new(&entry.url).is_ok()
+    entry.method == Method::GET.as_str() && is_answered && !entry.is_navigation() && Located::new(&entry.url).is_ok()
 }
 
 fn reference(entry: &Entry, place: usize) -> Reference {
     Reference {
-        url: address(&entry.url).to_owned(),
+        url: entry.address().to_owned(),
         role: role(entry),
         is_shared: entry.response_header("access-control-allow-origin").is_some(),
         number: u32::try_from(place).unwrap_or(u32::MAX),
@@ -170,14 +142,14 @@ fn reference(entry: &Entry, place: usize) -> Reference {
 
 /// As what the browser wanted it, or else as what it came.
 fn role(entry: &Entry) -> Role {
-    match entry.resource_type.as_deref().or_else(|| entry.request_header(FETCHED_FOR)) {
+    match entry.wanted_for() {
         Some("document" | "iframe" | "frame") => Role::Document,
         Some("stylesheet" | "style") => Role::Stylesheet,
         Some("script") => Role::Script,
         Some("image") => Role::Image,
         Some("font") => Role::Font,
         Some(_) => Role::Data,
-        None => role_by_type(media_type(entry)),
+        None => role_by_type(entry.content_type()),
     }
 }
 
@@ -188,8 +160,7 @@ fn role_by_type(media_type: &str) -> Role {
         Some(Language::Css) => Role::Stylesheet,
         Some(Language::Script) => Role::Script,
         None if essence.starts_with("image/") => Role::Image,
-        // RFC 8081, and what fonts were called before: `application/x-font-woff`, `application/vnd.ms-fontobject`.
-        None if essence.starts_with("font/") || essence.contains("font") => Role::Font,
+        None if is_font(&essence) => Role::Font,
         None => Role::Data,
     }
 }

@@ -176,7 +176,8 @@ pub(super) fn gamma_quantile(shape: f64, probability: f64) -> f64 {
             break;
         }
         x = if step < x { x - step } else { x / 2.0 };
-        if step.abs() < 1e-12 * x {
+        // Each step cubes the relative error, so that the next would be lost in rounding.
+        if step.abs() < 1e-5 * x {
             break;
         }
     }

@@ -10,6 +10,7 @@
 //! A host's name, rate, window and segment size depend on the seed alone, so that several days of the same seed share their hosts. Left out:
 //! how the load varies within the interval, and errors.
 
+use super::merge::DAY;
 use super::{Host, Hosts, LogRecord};
 use crate::distribution::Distribution;
 use core::str::FromStr;
@@ -152,7 +153,7 @@ impl Parameters {
             };
             let (request_bytes, reply_bytes) = (self.request_sizes.draw(&mut dice), self.reply_sizes.draw(&mut dice));
             LogRecord {
-                at: self.begin + Duration::from_secs(86_400) * self.day + self.within(offset),
+                at: self.begin.saturating_add(DAY.saturating_mul(self.day)).saturating_add(self.within(offset)),
                 client: format!("10.0.{}.{}", client / 256 % 256, client % 256).into(),
                 method: "GET".into(),
                 url: url.into(),

@@ -6,7 +6,8 @@
 use super::LogRecord;
 use std::time::Duration;
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// Logs of different days are laid over each other by this.
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
 /// Lays logs of several days over each other: each is moved by whole days until it begins within half a day of the first one's beginning.
 pub fn merge_days(days: Vec<Vec<LogRecord>>) -> Vec<LogRecord> {
@@ -37,7 +38,8 @@ fn moved(at: Duration, start: Duration, first: Duration) -> Duration {
 }
 
 /// The log with `copies` more of itself, the n-th `n × shift` later. What a copy would have beyond the end of the log comes at its
-/// beginning instead (ours: the paper does not say), so that the load is raised evenly and the log stays as long as it is.
+/// beginning instead (ours: the paper does not say), so that the load is raised evenly and the log stays as long as it is. Memory grows with the
+/// copies, of which the caller knows how many it can hold.
 pub fn raise(records: &[LogRecord], copies: u32, shift: Duration) -> Vec<LogRecord> {
     let begin = records.iter().map(|record| record.at).min().unwrap_or_default();
     let end = records.iter().map(|record| record.at).max().unwrap_or_default();

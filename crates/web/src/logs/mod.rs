@@ -1,6 +1,6 @@
 //! Logs of proxies and servers: who asked for what, when, and what came.
 //!
-//! Read are Squid's native format, the Common Log Format and the Combined one ([`read`]); broken lines are counted and skipped, or refused
+//! Read are Squid's native format, the Common Log Format and the Combined one ([`read()`]); broken lines are counted and skipped, or refused
 //! ([`Strictness`]). Logs are put together and multiplied by [`merge_days`] and [`raise`], as trace-driven simulations do to
 //! raise the load (nz-us-2000), and made from nothing by [`generate`]. [`Hosts`] is the 2000 paper's host file: what is known of each
 //! server's TCP.
@@ -14,7 +14,7 @@
 //!              half a line\n";
 //! let log = logs::read(text, Format::Squid, Strictness::Skip)?;
 //! assert_eq!(log.records[0].host(), Some("www.example.com"));
-//! assert_eq!(log.summary(), "2 lines, 1 broken: line 2: no elapsed time");
+//! assert_eq!(log.summary(), "2 lines, 1 broken: line 2: no time in seconds since 1970");
 //! # Ok::<(), logs::LogError>(())
 //! ```
 

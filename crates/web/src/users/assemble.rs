@@ -3,7 +3,6 @@
 use crate::distribution::Distribution;
 use crate::page::{MAX_SIZE, MAX_TIME};
 use crate::{MAX_OBJECTS, Object, Page, Reference};
-use core::fmt::Write;
 use farhop_units::{Bytes, random::Dice};
 use std::time::Duration;
 
@@ -27,10 +26,17 @@ pub(super) struct Draft {
 
 /// The page of these objects on this many hosts. This is the one place that knows what a [`Page`] is made of; sizes and times beyond what
 /// a page may have are cut.
-pub(super) fn page(drafts: Vec<Draft>, hosts: usize) -> Page {
-    let reference =
-        |(object, end): (usize, Bytes)| Reference { object, offset: end.min(MAX_SIZE), end: end.min(MAX_SIZE) };
-    let object = |draft: Draft| Object {
+pub(super) fn page(drafts: impl Iterator<Item = Draft>, hosts: usize) -> Page {
+    let name = |host: usize| if host == 0 { Page::HOST.to_owned() } else { numbered("host", host, "") };
+    Page { objects: drafts.map(object).collect(), hosts: (0..hosts).map(name).collect() }
+}
+
+fn object(draft: Draft) -> Object {
+    let reference = |(object, end): (usize, Bytes)| {
+        let end = end.min(MAX_SIZE);
+        Reference { object, offset: end, end }
+    };
+    Object {
         name: draft.name,
         media_type: draft.media_type.to_owned(),
         size: draft.size.min(MAX_SIZE),
@@ -40,9 +46,7 @@ pub(super) fn page(drafts: Vec<Draft>, hosts: usize) -> Page {
         response_header_bytes: draft.header,
         think: Duration::ZERO,
         delay: draft.delay.min(MAX_TIME),
-    };
-    let name = |host: usize| if host == 0 { Page::HOST.to_owned() } else { numbered("host", host, "") };
-    Page { objects: drafts.into_iter().map(object).collect(), hosts: (0..hosts).map(name).collect() }
+    }
 }
 
 /// A page of the older models: one document, images that are known as soon as it is complete, all on one host.
@@ -52,8 +56,18 @@ pub(super) struct DocumentAndImages<'a> {
     pub(super) images: &'a Distribution<Bytes>,
     /// See [`Draft::header`].
     pub(super) header: Option<Bytes>,
-    /// How long the browser reads a complete document before it requests the images.
+    /// How long the browser reads a complete document before it requests the first image.
     pub(super) parsing: Duration,
+    /// From the request for an image to the next one's; `None` requests all at once.
+    pub(super) gaps: Option<&'a Distribution<Duration>>,
+}
+
+/// What is drawn for an object.
+struct Drawn {
+    size: Bytes,
+    request: Bytes,
+    /// From the request for the image before.
+    gap: Duration,
 }
 
 impl DocumentAndImages<'_> {
@@ -61,44 +75,48 @@ impl DocumentAndImages<'_> {
     pub(super) fn page(&self, count: usize, dice: impl Fn(usize) -> Dice) -> Page {
         self.assemble(count, |index| {
             let mut dice = dice(index);
-            (self.sizes(index).draw(&mut dice), self.requests.draw(&mut dice))
+            let (size, request) = (self.sizes(index).draw(&mut dice), self.requests.draw(&mut dice));
+            Drawn { size, request, gap: self.gaps.map_or(Duration::ZERO, |gaps| gaps.draw(&mut dice)) }
         })
     }
 
-    /// The page with about `count` images, all sizes at their means.
+    /// The page with about `count` images, everything at its mean.
     pub(super) fn typical_page(&self, count: f64) -> Page {
-        self.assemble(whole(count), |index| (mean(self.sizes(index)), mean(self.requests)))
+        let gap = self.gaps.and_then(Distribution::mean).unwrap_or_default();
+        let request = mean(self.requests);
+        self.assemble(whole(count), |index| Drawn { size: mean(self.sizes(index)), request, gap })
     }
 
     const fn sizes(&self, index: usize) -> &Distribution<Bytes> {
         if index == 0 { self.document } else { self.images }
     }
 
-    fn assemble(&self, count: usize, sizes: impl Fn(usize) -> (Bytes, Bytes)) -> Page {
-        let (size, request) = sizes(0);
-        let mut drafts = Vec::with_capacity(count + 1);
-        drafts.push(Draft { header: self.header, ..document(size, Some(request)) });
-        drafts.extend((1..=count).map(|index| {
-            let (image, request) = sizes(index);
-            Draft {
-                name: numbered("i", index, ".png"),
-                media_type: "image/png",
-                size: image,
-                request: Some(request),
-                header: self.header,
-                host: 0,
-                named_by: Some((0, size)),
-                delay: self.parsing,
+    fn assemble(&self, count: usize, draw: impl Fn(usize) -> Drawn) -> Page {
+        let Drawn { size: complete, request, .. } = draw(0);
+        let first = Draft { request: Some(request), header: self.header, ..Draft::document(complete) };
+        let mut delay = self.parsing;
+        let images = (1..=count).map(|index| {
+            let Drawn { size, request, gap } = draw(index);
+            if index > 1 {
+                delay = delay.saturating_add(gap);
             }
-        }));
-        page(drafts, 1)
+            let draft = Draft::new(numbered("i", index, ".png"), "image/png", size);
+            Draft { request: Some(request), header: self.header, named_by: Some((0, complete)), delay, ..draft }
+        });
+        page(core::iter::once(first).chain(images), 1)
     }
 }
 
-/// The document of a page.
-pub(super) fn document(size: Bytes, request: Option<Bytes>) -> Draft {
-    let (name, media_type) = ("index.html".to_owned(), "text/html");
-    Draft { name, media_type, size, request, header: None, host: 0, named_by: None, delay: Duration::ZERO }
+impl Draft {
+    /// An object on the document's host that nothing names, with the scenario's requests and heads.
+    pub(super) const fn new(name: String, media_type: &'static str, size: Bytes) -> Self {
+        Self { name, media_type, size, request: None, header: None, host: 0, named_by: None, delay: Duration::ZERO }
+    }
+
+    /// The document of a page.
+    pub(super) fn document(size: Bytes) -> Self {
+        Self::new("index.html".to_owned(), "text/html", size)
+    }
 }
 
 /// A mean size, or the largest possible where it is infinite.
@@ -119,7 +137,20 @@ pub(super) fn whole(count: f64) -> usize {
 
 /// `i1.png`.
 pub(super) fn numbered(stem: &str, number: usize, extension: &str) -> String {
-    let mut name = String::with_capacity(stem.len() + extension.len() + 6);
-    write!(name, "{stem}{number}{extension}").expect("a string takes everything");
+    let mut name = String::with_capacity(stem.len() + MOST_DIGITS + extension.len());
+    name.push_str(stem);
+    push_digits(&mut name, number);
+    name.push_str(extension);
     name
+}
+
+/// Digits of the largest number.
+const MOST_DIGITS: usize = 20;
+
+/// Several times as fast as formatting, which the many names of pages would otherwise wait for.
+fn push_digits(text: &mut String, number: usize) {
+    if number >= 10 {
+        push_digits(text, number / 10);
+    }
+    text.push(char::from(b"0123456789"[number % 10]));
 }

@@ -20,7 +20,7 @@
 //! α = 1) and orders them by temporal locality; here sizes do not depend on popularity, and visits are independent. Active OFF
 //! times add up from one component to the next, without the transfers between them.
 
-use super::assemble::{Draft, document, mean, mean_count, numbered, page, whole};
+use super::assemble::{Draft, mean, mean_count, numbered, page, whole};
 use super::parameters::{Parameter, Parameters, published};
 use super::{Behaviour, Purpose, Streams};
 use crate::Page;
@@ -82,15 +82,12 @@ impl Surge1998 {
     /// The page of a first file and the embedded ones: their ranks, sizes and delays.
     fn assemble(first: (usize, Bytes), embedded: impl Iterator<Item = (usize, Bytes, Duration)>) -> Page {
         let (rank, size) = first;
-        let mut drafts = vec![Draft { name: numbered("f", rank, ".html"), ..document(size, None) }];
-        drafts.extend(embedded.map(|(rank, embedded, delay)| Draft {
-            name: numbered("f", rank, ".png"),
-            media_type: "image/png",
-            named_by: Some((0, size)),
-            delay,
-            ..document(embedded, None)
-        }));
-        page(drafts, 1)
+        let first = Draft::new(numbered("f", rank, ".html"), "text/html", size);
+        let embedded = embedded.map(|(rank, embedded, delay)| {
+            let draft = Draft::new(numbered("f", rank, ".png"), "image/png", embedded);
+            Draft { named_by: Some((0, size)), delay, ..draft }
+        });
+        page(core::iter::once(first).chain(embedded), 1)
     }
 }
 

@@ -75,7 +75,7 @@ impl ThreeGpp {
 
     const fn shape(&self, parsing: Duration) -> DocumentAndImages<'_> {
         let (document, images) = (&self.main_objects, &self.embedded_sizes);
-        DocumentAndImages { requests: &self.requests, document, images, header: None, parsing }
+        DocumentAndImages { requests: &self.requests, document, images, header: None, parsing, gaps: None }
     }
 }
 

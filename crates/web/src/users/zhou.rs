@@ -97,7 +97,7 @@ impl Zhou2004 {
     const fn shape(&self) -> DocumentAndImages<'_> {
         let (requests, replies) = (&self.requests, &self.sizes.0);
         let (header, parsing) = (Some(Bytes::ZERO), Duration::ZERO);
-        DocumentAndImages { requests, document: replies, images: replies, header, parsing }
+        DocumentAndImages { requests, document: replies, images: replies, header, parsing, gaps: None }
     }
 }
 
