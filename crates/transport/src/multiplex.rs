@@ -8,8 +8,8 @@
 //!
 //! A [`Lane`] is what one direction of one connection carries, as the frames that its bytes would show: the sending proxy pushes
 //! what it writes into the connection, the receiving one takes out what so many bytes of the connection's stream hold. The
-//! connections themselves are TCP's. Ours: the first of several equal connections is chosen, and a frame's header arrives before any
-//! of its payload.
+//! connections themselves are TCP's. Ours: the first of several equal connections is chosen, and a frame's header arrives before
+//! any of its payload.
 
 use crate::StreamId;
 use farhop_units::Bytes;

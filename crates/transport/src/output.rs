@@ -2,8 +2,8 @@
 
 use farhop_units::{Bytes, Instant};
 
-/// One stream of bytes each way: a flow of RWBP. Both ends call it by the same number, which whoever opens it chooses and never
-/// uses again.
+/// One stream of bytes: a flow of RWBP, an exchange of a lane, a prefetched content. Both ends call it by the same number, which
+/// whoever opens it chooses and never uses again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StreamId(pub u32);
 

@@ -59,6 +59,34 @@ impl RangeSet {
         end - start - had
     }
 
+    /// Whether a number is in it.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        let index = self.spans.partition_point(|span| span.end <= number);
+        self.spans.get(index).is_some_and(|span| span.start <= number)
+    }
+
+    /// Removes a range.
+    pub(crate) fn remove(&mut self, start: u64, end: u64) {
+        let from = self.spans.partition_point(|span| span.end <= start);
+        let to = from + self.spans[from..].partition_point(|span| span.start < end);
+        if start >= end || from == to {
+            return;
+        }
+        let (left, right) = (self.spans[from].start, self.spans[to - 1].end);
+        self.spans.drain(from..to);
+        if right > end {
+            self.spans.insert(from, Span { start: end, end: right });
+        }
+        if left < start {
+            self.spans.insert(from, Span { start: left, end: start });
+        }
+    }
+
+    /// Removes the lowest ranges until at most `count` are left.
+    pub(crate) fn keep_highest(&mut self, count: usize) {
+        self.spans.drain(..self.spans.len().saturating_sub(count));
+    }
+
     /// Removes every number below `end`.
     pub(crate) fn remove_below(&mut self, end: u64) {
         let whole = self.spans.partition_point(|span| span.end <= end);
@@ -87,12 +115,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_a_set(pieces in prop::collection::vec((0_u64..60, 0_u64..12), 1..40), below in 0_u64..70) {
+        fn ranges_are_a_set(
+            pieces in prop::collection::vec((0_u64..60, 0_u64..12, prop::bool::weighted(0.7)), 1..40), below in 0_u64..70,
+        ) {
             let (mut ranges, mut set) = (RangeSet::new(), BTreeSet::new());
-            for (start, length) in pieces {
-                let new = (start..start + length).filter(|number| set.insert(*number)).count() as u64;
-                prop_assert_eq!(ranges.insert(start, start + length), new);
+            for (start, length, adds) in pieces {
+                let piece = start..start + length;
+                if adds {
+                    let new = piece.filter(|number| set.insert(*number)).count() as u64;
+                    prop_assert_eq!(ranges.insert(start, start + length), new);
+                } else {
+                    piece.for_each(|number| _ = set.remove(&number));
+                    ranges.remove(start, start + length);
+                }
             }
+            prop_assert!((0..80).all(|number| ranges.contains(number) == set.contains(&number)));
             prop_assert!(ranges.spans.windows(2).all(|pair| pair[0].end < pair[1].start));
             let missing: Vec<u64> = ranges.gaps_from(0).flat_map(|gap| gap.start..gap.end).collect();
             let highest = set.last().copied().unwrap_or(0);

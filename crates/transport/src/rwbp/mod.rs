@@ -1,5 +1,5 @@
-//! RWBP, the receiver window backpressure protocol (Zhou, Liu and Baras, "Web access over a multiple access channel: evaluations and
-//! improvements", CSHCN TR 2004-10, §IV).
+//! RWBP, the receiver window backpressure protocol (Zhou, Liu and Baras, "Web access over a multiple access channel: evaluations
+//! and improvements", CSHCN TR 2004-10, §IV).
 //!
 //! A [`Proxy`] is one proxy's RWBP: all flows between it and the proxies on the other side of the satellite. From the paper:
 //! - a queue per flow; a scheduler serves the flows in turn, one packet each, whatever its size;

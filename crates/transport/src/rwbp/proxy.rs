@@ -180,9 +180,11 @@ impl Proxy {
         self.update(slot);
     }
 
-    /// Runs the clock up to `now`.
+    /// Runs the clock up to `now`. What happens at one instant is sent together, when it is polled.
     fn advance(&mut self, now: Instant) {
-        self.pump();
+        if now > self.now {
+            self.pump();
+        }
         while let Some((due, slot)) = self.agenda.first().filter(|(due, _)| *due <= now) {
             self.now = self.now.max(due);
             if let Some(flow) = &mut self.flows[slot as usize] {

@@ -273,7 +273,7 @@ impl Sender {
         (self.timer_base, self.backoff) = (now, 0);
         for record in self.records.iter_mut().filter(|record| record.fate != Fate::Arrived) {
             if record.number == newest && !delayed && record.fate == Fate::InFlight {
-                self.rtt.sample(now.since(record.left));
+                self.rtt.sample(now.since(record.left), Duration::ZERO);
             }
             let fate = match arrived(record, cumulative, missing) {
                 Some(true) => Fate::Arrived,

@@ -7,6 +7,9 @@ use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+/// Far more than any test needs: who goes on for longer goes on for ever.
+const MAX_STEPS: u64 = 1_000_000;
+
 /// What the network needs of a machine.
 pub(crate) trait Machine {
     type Packet: Copy;
@@ -69,6 +72,7 @@ pub(crate) struct Network<M: Machine> {
     lines: [Line<M::Packet>; 2],
     flying: BTreeMap<(Instant, u64), (usize, M::Packet)>,
     numbered: u64,
+    steps: u64,
     dice: Dice,
     pub(crate) now: Instant,
     pub(crate) seen: [Seen; 2],
@@ -85,6 +89,7 @@ impl<M: Machine> Network<M> {
             lines: pipes.map(line),
             flying: BTreeMap::new(),
             numbered: 0,
+            steps: 0,
             dice,
             now: Instant::START,
             seen: Default::default(),
@@ -133,6 +138,8 @@ impl<M: Machine> Network<M> {
             return false;
         }
         assert!(next >= self.now, "a timer is never in the past: {next} at {}", self.now);
+        self.steps += 1;
+        assert!(self.steps < MAX_STEPS, "still busy at {next}");
         self.now = next;
         for end in 0..2 {
             if let Some((at, packet)) = self.lines[end].serving.take_if(|(at, _)| *at <= next) {

@@ -1,0 +1,288 @@
+//! One end of a connection: what arrives, what leaves, and the timers between.
+
+use super::QuicError;
+use super::acks::Acks;
+use super::config::{MIN_DATAGRAM, QuicConfig};
+use super::content::Content;
+use super::control::Control;
+use super::flight::Flight;
+use super::handshake::Role;
+use super::packet::{Ack, Draft, Frame, Level, Packet};
+use crate::{Output, StreamId};
+use farhop_units::{Bytes, Instant};
+
+/// RFC 9000 §8.1: a server sends at most so many times what it has received, until it knows the client's address.
+const AMPLIFICATION: u64 = 3;
+
+/// One end of a QUIC connection. Streams are opened by what is written into them, at either end.
+#[derive(Debug)]
+pub struct Connection {
+    config: QuicConfig,
+    now: Instant,
+    content: Content,
+    acks: Acks,
+    flight: Flight,
+    control: Control,
+    /// What may still be sent before the client's address is known; `None` once it is.
+    allowance: Option<u64>,
+}
+
+impl Connection {
+    /// The end that opens the connection: its first flight leaves when it is polled, with early data if that was written before.
+    ///
+    /// # Errors
+    /// If there is no congestion controller of the kind that `config` asks for.
+    pub fn client(now: Instant, config: &QuicConfig) -> Result<Self, QuicError> {
+        let mut connection = Self::new(Role::Client, config)?;
+        connection.now = now;
+        Ok(connection)
+    }
+
+    /// The end that waits for a client.
+    ///
+    /// # Errors
+    /// If there is no congestion controller of the kind that `config` asks for.
+    pub fn server(config: &QuicConfig) -> Result<Self, QuicError> {
+        Self::new(Role::Server, config)
+    }
+
+    fn new(role: Role, config: &QuicConfig) -> Result<Self, QuicError> {
+        let is_unknown = role == Role::Server && !config.address_token;
+        Ok(Self {
+            now: Instant::START,
+            content: Content::new(role, config),
+            acks: Acks::default(),
+            flight: Flight::default(),
+            control: Control::new(config)?,
+            allowance: is_unknown.then_some(0),
+            config: config.clone(),
+        })
+    }
+
+    /// The application has `bytes` more to send on `stream`; returns how many the send buffer took. [`Output::Room`] says when it
+    /// takes more.
+    pub fn write(&mut self, now: Instant, stream: StreamId, bytes: Bytes) -> Bytes {
+        self.advance(now);
+        self.content.streams.write(stream, bytes)
+    }
+
+    /// The application will send no more on `stream`.
+    pub fn finish(&mut self, now: Instant, stream: StreamId) {
+        self.advance(now);
+        self.content.streams.finish(stream);
+    }
+
+    /// The application has read `bytes` of what was received on `stream`.
+    pub fn read(&mut self, now: Instant, stream: StreamId, bytes: Bytes) {
+        self.advance(now);
+        self.content.streams.read(stream, bytes);
+    }
+
+    /// From now on `stream` has this urgency, 0 the most urgent, 3 unless set (RFC 9218 §4.1); it counts under
+    /// [`super::Order::Urgency`].
+    pub fn set_urgency(&mut self, now: Instant, stream: StreamId, urgency: u8) {
+        self.advance(now);
+        self.content.streams.set_urgency(stream, urgency);
+    }
+
+    /// A datagram from the other end arrived.
+    pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
+        self.advance(now);
+        if packet.has(Level::Handshake) {
+            self.allowance = None;
+        }
+        self.allowance = self.allowance.map(|allowance| allowance + AMPLIFICATION * u64::from(packet.size));
+        self.content.handshake.speed_up(packet);
+        self.receive_messages(packet);
+        let levels = [Level::Initial, Level::ZeroRtt, Level::Handshake, Level::OneRtt];
+        if levels.iter().any(|level| packet.has(*level) && !self.content.handshake.can_read(*level)) {
+            return;
+        }
+        self.acks.note(self.now, packet, &self.config);
+        if let Some(ack) = packet.ack() {
+            self.handle_ack(ack);
+        }
+        for frame in packet.frames() {
+            self.content.receive(self.now, frame);
+        }
+    }
+
+    fn receive_messages(&mut self, packet: &Packet) {
+        for frame in packet.frames() {
+            if let Frame::Crypto { offset, length } = *frame
+                && self.content.handshake.receive(offset, length.into())
+            {
+                self.content.outputs.push_back(Output::Connected { at: self.now, stream: None });
+            }
+        }
+    }
+
+    fn handle_ack(&mut self, ack: &Ack) {
+        let (now, since) = (self.now, self.control.counts_from());
+        let content = &mut self.content;
+        let delay = self.config.max_ack_delay;
+        let covered = self.flight.acknowledge(now, ack, delay, since, |frame| content.arrived(now, frame));
+        if covered.is_new {
+            self.control.handle_acknowledged(now, &covered, ack.largest(), self.flight.next_number());
+            self.detect_lost();
+        }
+    }
+
+    fn detect_lost(&mut self) {
+        let content = &mut self.content;
+        let losses = self.flight.detect_lost(self.now, |frame| content.lose(frame));
+        self.control.handle_lost(losses, self.flight.next_number());
+    }
+
+    /// Runs every timer that is due at or before `now`, at the time it was due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    /// When [`Connection::handle_timeout`] is to be called next; true once everything has been polled.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let ack_due = self.acks.due().filter(|_| !self.is_gagged());
+        [self.flight_due(), ack_due, self.pace_due()].into_iter().flatten().min()
+    }
+
+    /// The next thing to tell the owner.
+    pub fn poll(&mut self) -> Option<Output<Packet>> {
+        if self.content.outputs.is_empty() {
+            self.flush();
+        }
+        self.content.outputs.pop_front()
+    }
+
+    /// How much a stream's send buffer takes now.
+    pub fn room(&self, stream: StreamId) -> Bytes {
+        self.content.streams.room(stream)
+    }
+
+    /// What a stream's send buffer holds, unsent or unacknowledged.
+    pub fn unacknowledged(&self, stream: StreamId) -> Bytes {
+        self.content.streams.unacknowledged(stream)
+    }
+
+    /// What may be on the way at once.
+    pub fn congestion_window(&self) -> Bytes {
+        self.control.window()
+    }
+
+    /// Bytes of datagrams on the way, IP and UDP headers excluded.
+    pub fn in_flight(&self) -> Bytes {
+        Bytes::new(self.flight.in_flight())
+    }
+
+    fn flight_due(&self) -> Option<Instant> {
+        if self.is_gagged() {
+            return None;
+        }
+        let handshake = &self.content.handshake;
+        // RFC 9002 §6.2.2.1: a server that may not send waits for the client to go on.
+        let waits = handshake.role == Role::Client && !handshake.is_confirmed;
+        let delay = if handshake.is_complete() { self.config.max_ack_delay } else { Default::default() };
+        self.flight.due(waits, delay)
+    }
+
+    /// When the pace lets out what the window does.
+    fn pace_due(&self) -> Option<Instant> {
+        let paced = self.control.paced(self.flight.rtt.smoothed());
+        let has_room = self.control.has_room(self.flight.in_flight());
+        (has_room && paced > self.now && self.content.wants() && !self.is_gagged()).then_some(paced)
+    }
+
+    /// Whether the client's address is not known and nothing more may be sent before.
+    fn is_gagged(&self) -> bool {
+        // Less than the smallest packets is not worth sending.
+        self.allowance.is_some_and(|allowance| allowance < MIN_DATAGRAM / 10)
+    }
+
+    /// Runs the clock up to `now`. What happens at one instant is sent together, when it is polled.
+    fn advance(&mut self, now: Instant) {
+        if now > self.now {
+            self.flush();
+        }
+        while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
+            self.now = self.now.max(due);
+            if self.flight_due().is_some_and(|due| due <= self.now) {
+                self.handle_silence();
+            }
+            self.flush();
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn handle_silence(&mut self) {
+        if self.flight.is_losing() {
+            self.detect_lost();
+            return;
+        }
+        let content = &mut self.content;
+        if !content.handshake.is_confirmed {
+            content.handshake.outgoing.lose_all();
+        }
+        self.flight.handle_timeout(self.now, |frame| content.lose(frame));
+    }
+
+    fn flush(&mut self) {
+        while let Some(packet) = self.next_packet() {
+            self.content.outputs.push_back(Output::Transmit { at: self.now, packet });
+        }
+    }
+
+    /// The next datagram that may leave now.
+    fn next_packet(&mut self) -> Option<Packet> {
+        let may_send = self.may_send_data();
+        let ack_due = self.acks.due().is_some_and(|due| due <= self.now);
+        if self.is_gagged() || !(may_send || ack_due) {
+            return None;
+        }
+        let full = self.config.datagram_bytes();
+        let number = u32::try_from(self.flight.next_number()).unwrap_or(u32::MAX);
+        let mut draft = Draft::new(number, self.allowance.map_or(full, |allowance| allowance.min(full)));
+        self.add_ack(&mut draft);
+        if may_send {
+            self.content.fill(&mut draft);
+            if self.flight.is_probing() && !draft.is_eliciting() {
+                draft.add(self.content.handshake.control_level(), Frame::Ping, 0);
+                self.flight.end_probing();
+            }
+        }
+        if draft.is_empty() {
+            return None;
+        }
+        // RFC 9000 §14.1: datagrams with Initial packets that ask for an answer, and all of a client's, are of full size.
+        let packet = draft.finish(MIN_DATAGRAM);
+        self.note_sent(&packet);
+        Some(packet)
+    }
+
+    /// Whether there may be data that window and pace let out, or silence asks for some.
+    fn may_send_data(&mut self) -> bool {
+        let (in_flight, rtt) = (self.flight.in_flight(), self.flight.rtt.smoothed());
+        self.flight.is_probing() || (self.content.wants() && self.control.may_send(self.now, in_flight, rtt))
+    }
+
+    fn add_ack(&mut self, draft: &mut Draft) {
+        if !self.acks.is_waiting() {
+            return;
+        }
+        let Some(ack) = self.acks.ack(self.now) else { return };
+        let handshake = &mut self.content.handshake;
+        let level = handshake.control_level();
+        if level == Level::Handshake && handshake.leave_initial() {
+            draft.add_level(Level::Initial);
+        }
+        if draft.add_ack(level, ack) {
+            self.acks.sent();
+        }
+    }
+
+    fn note_sent(&mut self, packet: &Packet) {
+        self.flight.sent(self.now, packet);
+        if packet.is_eliciting() {
+            self.control.sent(self.now, Bytes::new(packet.size.into()), self.flight.rtt.smoothed());
+        }
+        self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));
+    }
+}

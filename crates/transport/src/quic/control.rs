@@ -1,0 +1,135 @@
+//! How much may be on the way and how fast it leaves: a TCP congestion controller with QUIC's rules around it (RFC 9002 §7), or a
+//! set rate.
+
+use super::flight::{Covered, Losses};
+use super::{QuicConfig, QuicError, Sending};
+use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
+use farhop_tcp::congestion::{Acknowledged, Controller};
+use farhop_tcp::{CongestionControl, Profile, Sequence, TcpConfig};
+use farhop_units::{Bytes, Instant, Rate};
+use std::time::Duration;
+
+/// RFC 9002 §7.2: ten packets at first, and §7.7: no larger bursts.
+const INITIAL_PACKETS: u32 = 10;
+/// RFC 9002 §7.7: a little faster than the window per round trip, so that the window decides.
+const PACING_GAIN: (u64, u64) = (5, 4);
+
+#[derive(Debug)]
+enum Limit {
+    Window { controller: Controller, paced: bool },
+    Rate(FixedRate),
+}
+
+/// Limits a sender.
+#[derive(Debug)]
+pub(super) struct Control {
+    limit: Limit,
+    datagram: u64,
+    /// When a sender that keeps exactly to the rate would send the next packet.
+    paced: Instant,
+    /// Window or pace (RFC 9002 §7.8) have kept something from being sent.
+    is_limited: bool,
+    /// Losses of packets before this number are one with those already answered.
+    recovery_end: u64,
+}
+
+impl Control {
+    pub(super) fn new(config: &QuicConfig) -> Result<Self, QuicError> {
+        let datagram = config.datagram_bytes();
+        let limit = match config.sending {
+            Sending::Rate(rate) => Limit::Rate(FixedRate::new(rate, Encapsulation::UdpIpv4, Bytes::new(datagram))),
+            Sending::Congestion(congestion) => {
+                // Counting bytes, as RFC 9002 §7.3.1 does, is among the habits of this profile.
+                let tcp = TcpConfig {
+                    congestion,
+                    mss: Bytes::new(datagram),
+                    initial_window: INITIAL_PACKETS,
+                    ..TcpConfig::of(Profile::Linux)
+                };
+                Limit::Window { controller: Controller::new(&tcp)?, paced: config.paced }
+            }
+        };
+        Ok(Self { limit, datagram, paced: Instant::START, is_limited: false, recovery_end: 0 })
+    }
+
+    /// What may be on the way at once.
+    pub(super) fn window(&self) -> Bytes {
+        match &self.limit {
+            Limit::Window { controller, .. } => controller.window(),
+            Limit::Rate(rate) => rate.window(),
+        }
+    }
+
+    /// Whether window and pace let another packet out; the answer no is remembered, for a window grows only if it is used.
+    pub(super) fn may_send(&mut self, now: Instant, in_flight: u64, rtt: Option<Duration>) -> bool {
+        let may_send = self.has_room(in_flight) && self.paced(rtt) <= now;
+        self.is_limited = !may_send;
+        may_send
+    }
+
+    pub(super) fn has_room(&self, in_flight: u64) -> bool {
+        in_flight + self.datagram <= self.window().get()
+    }
+
+    /// When the pace lets the next packet out.
+    pub(super) fn paced(&self, rtt: Option<Duration>) -> Instant {
+        let Some(rate) = self.rate(rtt) else { return Instant::START };
+        let burst = match self.limit {
+            Limit::Window { .. } => rate.transmission_time(Bytes::new(self.datagram * u64::from(INITIAL_PACKETS - 1))),
+            Limit::Rate(_) => Duration::ZERO,
+        };
+        Instant::START + self.paced.since(Instant::START + burst)
+    }
+
+    fn rate(&self, rtt: Option<Duration>) -> Option<Rate> {
+        match &self.limit {
+            Limit::Rate(rate) => Some(rate.pacing_rate()),
+            Limit::Window { controller, paced } => {
+                let per_round = Bytes::new(controller.window().get() * PACING_GAIN.0 / PACING_GAIN.1);
+                rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt))
+            }
+        }
+    }
+
+    /// A packet that counts against the window was sent.
+    pub(super) fn sent(&mut self, now: Instant, size: Bytes, rtt: Option<Duration>) {
+        if let Some(rate) = self.rate(rtt) {
+            self.paced = self.paced.max(now) + rate.transmission_time(size);
+        }
+    }
+
+    /// From this number on, acknowledged bytes let the window grow (§7.3.2: not during recovery).
+    pub(super) fn counts_from(&self) -> u64 {
+        self.recovery_end
+    }
+
+    /// Something was acknowledged, up to number `largest`; `next` is the number of the next packet.
+    pub(super) fn handle_acknowledged(&mut self, now: Instant, covered: &Covered, largest: u64, next: u64) {
+        match &mut self.limit {
+            Limit::Rate(rate) => rate.handle_acknowledged(now, covered.sent),
+            Limit::Window { controller, .. } if self.is_limited && covered.bytes > 0 => {
+                // Controllers compare numbers only, so that a packet's will do for a sequence number.
+                let [sequence, next] = [largest, next].map(|number| Sequence::SYN + Bytes::new(number));
+                let bytes = Bytes::new(covered.bytes);
+                controller.on_ack(&Acknowledged { now, bytes, rtt: covered.rtt, sequence, next });
+            }
+            Limit::Window { .. } => {}
+        }
+    }
+
+    /// Something was lost; `next` is the number of the next packet.
+    pub(super) fn handle_lost(&mut self, losses: Losses, next: u64) {
+        let Limit::Window { controller, .. } = &mut self.limit else { return };
+        let Some(latest) = losses.latest else { return };
+        // §7.3.2 takes half of the window, whatever of it is in use.
+        let window = controller.window();
+        if losses.is_persistent {
+            controller.on_timeout(window, false);
+        } else if latest >= self.recovery_end {
+            controller.on_loss(window);
+        } else {
+            return;
+        }
+        self.recovery_end = next;
+    }
+}

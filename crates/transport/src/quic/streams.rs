@@ -1,0 +1,327 @@
+//! Streams, their turns, and their flow control (RFC 9000 §2, §4).
+
+use super::config::{Order, QuicConfig};
+use super::incoming::Incoming;
+use super::outgoing::Outgoing;
+use super::packet::{Draft, Frame, Level, Packet};
+use crate::ranges::RangeSet;
+use crate::{Output, StreamId};
+use farhop_accel::credit::{ReceiveCredit, SendCredit};
+use farhop_units::{Bytes, Instant};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// RFC 9218 §4.1: the urgency of what has none.
+const DEFAULT_URGENCY: u8 = 3;
+
+#[derive(Debug)]
+struct Stream {
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// Up to here the other end takes bytes.
+    limit: u64,
+    credit: ReceiveCredit,
+    granted: u64,
+    grant_due: bool,
+    urgency: u8,
+    in_turn: bool,
+    /// A write was cut short.
+    blocked: bool,
+}
+
+/// Streams with something to send, in the order of their turns.
+#[derive(Debug)]
+enum Turns {
+    RoundRobin(VecDeque<StreamId>),
+    Urgency(BTreeSet<(u8, StreamId)>),
+}
+
+impl Turns {
+    fn push(&mut self, stream: StreamId, urgency: u8) {
+        match self {
+            Self::RoundRobin(turns) => turns.push_back(stream),
+            Self::Urgency(turns) => _ = turns.insert((urgency, stream)),
+        }
+    }
+
+    fn first(&self) -> Option<StreamId> {
+        match self {
+            Self::RoundRobin(turns) => turns.front().copied(),
+            Self::Urgency(turns) => turns.first().map(|(_, stream)| *stream),
+        }
+    }
+
+    fn pop(&mut self) {
+        match self {
+            Self::RoundRobin(turns) => _ = turns.pop_front(),
+            Self::Urgency(turns) => _ = turns.pop_first(),
+        }
+    }
+
+    fn change_urgency(&mut self, stream: StreamId, from: u8, to: u8) {
+        if let Self::Urgency(turns) = self
+            && turns.remove(&(from, stream))
+        {
+            turns.insert((to, stream));
+        }
+    }
+}
+
+/// All streams of one end.
+#[derive(Debug)]
+pub(super) struct Streams {
+    streams: BTreeMap<StreamId, Stream>,
+    /// Complete in both directions.
+    gone: RangeSet,
+    turns: Turns,
+    /// Those that only the connection's credit holds back.
+    stalled: Vec<StreamId>,
+    credit: SendCredit,
+    grants: ReceiveCredit,
+    received: u64,
+    granted: u64,
+    grant_due: bool,
+    grants_due: VecDeque<StreamId>,
+    stream_window: Bytes,
+    send_buffer: Bytes,
+}
+
+impl Streams {
+    pub(super) fn new(config: &QuicConfig) -> Self {
+        let turns = match config.order {
+            Order::RoundRobin => Turns::RoundRobin(VecDeque::new()),
+            Order::Urgency => Turns::Urgency(BTreeSet::new()),
+        };
+        Self {
+            streams: BTreeMap::new(),
+            gone: RangeSet::new(),
+            turns,
+            stalled: Vec::new(),
+            credit: SendCredit::new(config.connection_window),
+            grants: ReceiveCredit::new(config.connection_window, config.connection_window),
+            received: 0,
+            granted: config.connection_window.get(),
+            grant_due: false,
+            grants_due: VecDeque::new(),
+            stream_window: config.stream_window,
+            send_buffer: config.send_buffer,
+        }
+    }
+
+    /// The stream, opened if it is new; `None` if it is complete.
+    fn open(&mut self, id: StreamId) -> Option<&mut Stream> {
+        if self.gone.contains(id.0.into()) {
+            return None;
+        }
+        let window = self.stream_window;
+        Some(self.streams.entry(id).or_insert_with(|| Stream {
+            outgoing: Outgoing::new(),
+            incoming: Incoming::new(),
+            limit: window.get(),
+            credit: ReceiveCredit::new(window, window),
+            granted: window.get(),
+            grant_due: false,
+            urgency: DEFAULT_URGENCY,
+            in_turn: false,
+            blocked: false,
+        }))
+    }
+
+    /// How much the stream's send buffer takes.
+    pub(super) fn room(&self, id: StreamId) -> Bytes {
+        match self.streams.get(&id) {
+            Some(stream) if stream.outgoing.is_closing() => Bytes::ZERO,
+            Some(stream) => self.send_buffer.saturating_sub(Bytes::new(stream.outgoing.held())),
+            None if self.gone.contains(id.0.into()) => Bytes::ZERO,
+            None => self.send_buffer,
+        }
+    }
+
+    /// Unsent or unacknowledged bytes of a stream.
+    pub(super) fn unacknowledged(&self, id: StreamId) -> Bytes {
+        self.streams.get(&id).map_or(Bytes::ZERO, |stream| Bytes::new(stream.outgoing.held()))
+    }
+
+    pub(super) fn write(&mut self, id: StreamId, bytes: Bytes) -> Bytes {
+        let taken = bytes.min(self.room(id));
+        if let Some(stream) = self.open(id) {
+            stream.outgoing.write(taken.get());
+            stream.blocked |= taken < bytes;
+        }
+        self.take_turn(id);
+        taken
+    }
+
+    pub(super) fn finish(&mut self, id: StreamId) {
+        if let Some(stream) = self.open(id) {
+            stream.outgoing.close();
+        }
+        self.take_turn(id);
+    }
+
+    pub(super) fn set_urgency(&mut self, id: StreamId, urgency: u8) {
+        let Some(stream) = self.open(id) else { return };
+        let before = core::mem::replace(&mut stream.urgency, urgency);
+        self.turns.change_urgency(id, before, urgency);
+    }
+
+    /// The owner has read `bytes`; the other end learns of it a quarter of a window at a time.
+    pub(super) fn read(&mut self, id: StreamId, bytes: Bytes) {
+        if let Some(limit) = self.grants.consume(bytes) {
+            (self.granted, self.grant_due) = (limit, true);
+        }
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| !stream.incoming.knows_end()) else { return };
+        if let Some(limit) = stream.credit.consume(bytes) {
+            stream.granted = limit;
+            self.owe_grant(id);
+        }
+    }
+
+    fn owe_grant(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id).filter(|stream| !stream.grant_due) {
+            stream.grant_due = true;
+            self.grants_due.push_back(id);
+        }
+    }
+
+    /// Gives a stream its place among the turns if it has something to send.
+    fn take_turn(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if !stream.in_turn && stream.outgoing.chunk(stream.limit).is_some() {
+            stream.in_turn = true;
+            self.turns.push(id, stream.urgency);
+        }
+    }
+
+    /// Whether there may be something to send.
+    pub(super) fn wants(&self) -> bool {
+        self.turns.first().is_some() || self.grant_due || !self.grants_due.is_empty()
+    }
+
+    /// Puts into a datagram what fits.
+    pub(super) fn fill(&mut self, draft: &mut Draft, level: Level) {
+        self.fill_grants(draft, level);
+        while !draft.is_full() {
+            let Some(id) = self.turns.first() else { return };
+            let Some(stream) = self.streams.get_mut(&id) else {
+                self.turns.pop();
+                continue;
+            };
+            let limit = stream.limit.min(stream.outgoing.next() + self.credit.available().get());
+            let Some(chunk) = stream.outgoing.chunk(limit) else {
+                self.turns.pop();
+                stream.in_turn = false;
+                if stream.outgoing.chunk(stream.limit).is_some() {
+                    self.stalled.push(id);
+                }
+                continue;
+            };
+            let frame = |length, fin| Frame::Stream { stream: id, offset: chunk.offset, length, fin };
+            let Some(room) = draft.left(level).checked_sub(frame(0, false).overhead()) else { return };
+            let length = chunk.length.min(room);
+            if length == 0 && chunk.length > 0 {
+                return;
+            }
+            let fin = stream.outgoing.send(chunk, length);
+            if !chunk.again {
+                self.credit.take(Bytes::new(length));
+            }
+            let length = u16::try_from(length).expect("a datagram is shorter than 64 KiB");
+            draft.add(level, frame(length, fin), length.into());
+            self.turns.pop();
+            stream.in_turn = false;
+            self.take_turn(id);
+        }
+    }
+
+    fn fill_grants(&mut self, draft: &mut Draft, level: Level) {
+        if self.grant_due && draft.add(level, Frame::MaxData { limit: self.granted }, 0) {
+            self.grant_due = false;
+        }
+        while let Some(&id) = self.grants_due.front() {
+            if let Some(stream) = self.streams.get_mut(&id) {
+                if !draft.add(level, Frame::MaxStreamData { stream: id, limit: stream.granted }, 0) {
+                    return;
+                }
+                stream.grant_due = false;
+            }
+            self.grants_due.pop_front();
+        }
+    }
+
+    /// Bytes of a stream have arrived.
+    pub(super) fn receive(
+        &mut self,
+        at: Instant,
+        (id, offset, length, fin): (StreamId, u64, u64, bool),
+        outputs: &mut VecDeque<Output<Packet>>,
+    ) {
+        let Some(stream) = self.open(id) else { return };
+        let before = stream.incoming.expected();
+        let (bytes, finished) = stream.incoming.receive(offset, length, fin);
+        let bytes = Bytes::new(bytes);
+        if bytes == Bytes::ZERO && !finished {
+            return;
+        }
+        // Senders here keep to what they are granted, so that neither account can refuse.
+        let kept = stream.credit.receive(before, bytes).is_ok() && self.grants.receive(self.received, bytes).is_ok();
+        debug_assert!(kept, "more than was granted");
+        self.received += bytes.get();
+        outputs.push_back(Output::Received { at, stream: id, bytes, finished });
+        self.close(at, id, outputs);
+    }
+
+    pub(super) fn handle_max_data(&mut self, limit: u64) {
+        self.credit.grant(limit);
+        for id in core::mem::take(&mut self.stalled) {
+            self.take_turn(id);
+        }
+    }
+
+    pub(super) fn handle_max_stream_data(&mut self, id: StreamId, limit: u64) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.limit = stream.limit.max(limit);
+        }
+        self.take_turn(id);
+    }
+
+    /// A frame with a stream's bytes has been acknowledged.
+    pub(super) fn arrived(
+        &mut self,
+        at: Instant,
+        (id, offset, length, fin): (StreamId, u64, u64, bool),
+        outputs: &mut VecDeque<Output<Packet>>,
+    ) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.outgoing.arrived(offset, length, fin);
+        let room = self.room(id);
+        if let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.blocked && room > Bytes::ZERO) {
+            stream.blocked = false;
+            outputs.push_back(Output::Room { at, stream: id, room });
+        }
+        self.close(at, id, outputs);
+    }
+
+    fn close(&mut self, at: Instant, id: StreamId, outputs: &mut VecDeque<Output<Packet>>) {
+        let is_over = |stream: &Stream| stream.outgoing.is_finished() && stream.incoming.is_finished();
+        if self.streams.get(&id).is_some_and(is_over) {
+            self.streams.remove(&id);
+            self.gone.insert(id.0.into(), u64::from(id.0) + 1);
+            outputs.push_back(Output::Closed { at, stream: id });
+        }
+    }
+
+    /// A frame is to be sent again.
+    pub(super) fn lose(&mut self, frame: &Frame) {
+        match *frame {
+            Frame::Stream { stream: id, offset, length, fin } => {
+                if let Some(stream) = self.streams.get_mut(&id) {
+                    stream.outgoing.lose(offset, length.into(), fin);
+                }
+                self.take_turn(id);
+            }
+            Frame::MaxData { .. } => self.grant_due = true,
+            Frame::MaxStreamData { stream, .. } => self.owe_grant(stream),
+            Frame::Ping | Frame::Crypto { .. } | Frame::HandshakeDone => {}
+        }
+    }
+}

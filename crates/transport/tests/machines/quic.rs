@@ -1,0 +1,286 @@
+//! QUIC's handshakes, transfers and repairs against hand-made sums.
+
+use crate::network::{Machine, Network, Pipe};
+use farhop_tcp::Congestion;
+use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Resumption, Sending};
+use farhop_transport::{Output, StreamId};
+use farhop_units::random::{Dice, Stream};
+use farhop_units::{Bytes, Instant, Rate};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+impl Machine for Connection {
+    type Packet = Packet;
+    fn handle_packet(&mut self, now: Instant, packet: &Packet) {
+        self.handle_packet(now, packet);
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        self.handle_timeout(now);
+    }
+    fn next_timeout(&self) -> Option<Instant> {
+        self.next_timeout()
+    }
+    fn poll(&mut self) -> Option<Output<Packet>> {
+        self.poll()
+    }
+    fn wire_bytes(packet: &Packet) -> Bytes {
+        packet.wire_bytes()
+    }
+    fn read(&mut self, now: Instant, stream: StreamId, bytes: Bytes) {
+        self.read(now, stream, bytes);
+    }
+}
+
+fn config() -> QuicConfig {
+    let sending = Sending::Congestion(Congestion::NewReno);
+    QuicConfig { sending, paced: false, ..QuicConfig::default() }
+}
+
+/// 250 ms each way.
+fn far(rate: Option<Rate>) -> Pipe {
+    Pipe { rate, delay: MS(250), ..Pipe::default() }
+}
+
+fn network(config: &QuicConfig, pipes: [Pipe; 2], seed: u64) -> Network<Connection> {
+    let client = Connection::client(Instant::START, config).expect("NewReno is there");
+    let server = Connection::server(config).expect("NewReno is there");
+    Network::new([client, server], pipes, Dice::new(Stream::new(seed, 0)))
+}
+
+/// Writes all of a stream at one end.
+fn send(network: &mut Network<Connection>, end: usize, stream: u32, bytes: u64) {
+    network.at(end, |connection, now| {
+        let taken = connection.write(now, StreamId(stream), Bytes::new(bytes));
+        assert_eq!(taken, Bytes::new(bytes), "the send buffer is large enough");
+        connection.finish(now, StreamId(stream));
+    });
+}
+
+/// Asks for a stream and has it answered; returns when the answer is complete.
+fn exchange(network: &mut Network<Connection>, stream: u32, bytes: u64) -> Instant {
+    send(network, CLIENT, stream, 350);
+    assert!(network.run_until(|network| network.stream(SERVER, stream).finished));
+    send(network, SERVER, stream, bytes);
+    assert!(network.run_until(|network| network.stream(CLIENT, stream).finished));
+    network.now
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::START + MS(ms)
+}
+
+#[test]
+fn a_handshake_takes_one_round_trip_and_early_data_none() {
+    for (resumption, request, answer) in
+        [(Resumption::None, 750, 1000), (Resumption::OneRtt, 750, 1000), (Resumption::ZeroRtt, 250, 500)]
+    {
+        let mut network = network(&QuicConfig { resumption, ..config() }, [far(None), far(None)], 1);
+        exchange(&mut network, 0, 1000);
+        network.run_to(at(1100));
+        assert_eq!(network.seen[CLIENT].connected, Some(at(500)), "{resumption:?}");
+        assert_eq!(network.seen[SERVER].connected, Some(at(750)), "{resumption:?}");
+        assert_eq!(network.stream(SERVER, 0).first, Some(at(request)), "{resumption:?}");
+        assert_eq!(network.stream(CLIENT, 0).first, Some(at(answer)), "{resumption:?}");
+    }
+}
+
+#[test]
+fn a_long_certificate_chain_waits_for_the_clients_address() {
+    let connected = |certificates, address_token| {
+        let config = QuicConfig { certificates: Bytes::new(certificates), address_token, ..config() };
+        let mut network = network(&config, [far(None), far(None)], 1);
+        exchange(&mut network, 0, 1);
+        network.seen[CLIENT].connected
+    };
+    // Three times 1200 bytes for 90 + 100 + 79 + 36 bytes of other messages, headers and the certificates.
+    assert_eq!(connected(3000, false), Some(at(500)));
+    assert_eq!(connected(4000, false), Some(at(1000)));
+    assert_eq!(connected(4000, true), Some(at(500)));
+}
+
+#[test]
+fn initial_datagrams_are_of_full_size() {
+    let mut network = network(&QuicConfig { resumption: Resumption::OneRtt, ..config() }, [far(None), far(None)], 1);
+    network.run_to(at(400));
+    let sent = |network: &Network<Connection>| [CLIENT, SERVER].map(|end| network.seen[end].bytes_sent.get());
+    assert_eq!(sent(&network), [1228, 1228]);
+    network.run_to(at(600));
+    assert_eq!(sent(&network), [2 * 1228, 1228], "Finished, with an acknowledgement at the Initial level");
+}
+
+#[test]
+fn slow_start_follows_the_recursion() {
+    let (rate, rtt) = (Rate::mbps(4), 0.5);
+    for packets in [1, 9, 10, 11, 30, 31, 69, 70, 71, 100, 400, 1000] {
+        // A full packet holds 1452 − 27 of header − 9 of the frame's, whose offset is of 4 bytes from 16 kB on.
+        let payload = 1452 - 27 - 8;
+        let mut network = network(&config(), [far(None), far(Some(rate))], 1);
+        // Nothing else is on the way when the answer begins.
+        exchange(&mut network, 0, 10);
+        network.run_until(|_| false);
+        let begin = network.now;
+        let end = exchange(&mut network, 1, packets * payload);
+        // Windows of 10, 20, 40 … packets; the first acknowledgement of each round comes after two packets, until the pipe is full.
+        let tau = rate.transmission_time(Bytes::new(1480)).as_secs_f64();
+        let (mut start, mut window, mut left) = (begin.as_secs_f64() + 0.25, 10, packets);
+        while left > window && f64::from(u32::try_from(window).expect("small")) * tau < rtt + 2.0 * tau {
+            left -= window;
+            window *= 2;
+            start += rtt + 2.0 * tau;
+        }
+        let ideal = start + f64::from(u32::try_from(left).expect("small")) * tau + 0.25;
+        let last = end.as_secs_f64();
+        assert!((last - ideal).abs() < 1.5 * tau + 0.001 * ideal, "{packets} packets: {last} s, {ideal} s");
+    }
+}
+
+#[test]
+fn a_set_rate_fills_the_link_from_the_first_packet_on() {
+    let rate = Rate::mbps(4);
+    let config = QuicConfig { sending: Sending::Rate(rate), ..config() };
+    let mut network = network(&config, [far(None), far(Some(rate))], 1);
+    let end = exchange(&mut network, 0, 2_000_000);
+    let stream = network.stream(CLIENT, 0);
+    let span = end.since(stream.first.expect("it has arrived")).as_secs_f64();
+    let share = 2_000_000.0 * 8.0 / span / (4e6 * (1452.0 - 27.0 - 9.0) / 1480.0);
+    assert!((0.99..1.005).contains(&share), "{share}");
+}
+
+#[test]
+fn a_window_under_pace_grows_all_the_same() {
+    let grown = |paced| {
+        let config = QuicConfig { paced, ..config() };
+        let mut network = network(&config, [far(None), far(None)], 1);
+        exchange(&mut network, 0, 1_000_000).as_secs_f64()
+    };
+    let (burst, paced) = (grown(false), grown(true));
+    assert!(paced < burst + 0.7, "{paced} s, {burst} s without pace");
+}
+
+#[test]
+fn a_loss_holds_up_its_own_stream_only() {
+    let rate = Rate::mbps(4);
+    let config = QuicConfig { sending: Sending::Rate(rate), ..config() };
+    // Two streams in turn, a packet each; one packet of the first is lost.
+    let lossy = |lost_packets| Pipe { lost_packets, ..far(Some(rate)) };
+    let ends = |lost: Vec<u64>| {
+        let mut network = network(&config, [far(None), lossy(lost)], 1);
+        (0..2).for_each(|stream| send(&mut network, CLIENT, stream, 350));
+        assert!(network.run_until(|network| (0..2).all(|stream| network.stream(SERVER, stream).finished)));
+        (0..2).for_each(|stream| send(&mut network, SERVER, stream, 20_000));
+        assert!(network.run_until(|network| (0..2).all(|stream| network.stream(CLIENT, stream).finished)));
+        [0, 1].map(|stream| network.stream(CLIENT, stream).last.expect("it has arrived").as_secs_f64())
+    };
+    let (clean, held) = (ends(vec![]), ends(vec![8]));
+    let later = [held[0] - clean[0], held[1] - clean[1]];
+    assert!(later.iter().any(|later| (0.4..0.6).contains(later)), "{later:?}");
+    assert!(later.iter().any(|later| *later < 0.01), "{later:?}");
+}
+
+#[test]
+fn urgent_streams_go_first_and_equals_in_order() {
+    let rate = Rate::mbps(4);
+    let ends = |order| {
+        let config = QuicConfig { sending: Sending::Rate(rate), order, ..config() };
+        let mut network = network(&config, [far(None), far(Some(rate))], 1);
+        network.at(SERVER, |server, now| server.set_urgency(now, StreamId(3), 0));
+        (0..4).for_each(|stream| send(&mut network, CLIENT, stream, 350));
+        assert!(network.run_until(|network| (0..4).all(|stream| network.stream(SERVER, stream).finished)));
+        (0..4).for_each(|stream| send(&mut network, SERVER, stream, 50_000));
+        assert!(network.run_until(|network| (0..4).all(|stream| network.stream(CLIENT, stream).finished)));
+        let mut ends: Vec<_> = (0..4).map(|stream| (network.stream(CLIENT, stream).last, stream)).collect();
+        ends.sort_unstable();
+        let spread = ends[3].0.expect("arrived").since(ends[0].0.expect("arrived"));
+        (ends.into_iter().map(|(_, stream)| stream).collect::<Vec<_>>(), spread)
+    };
+    let (order, _) = ends(Order::Urgency);
+    // The first stream to be written may have sent a packet before the urgent one was.
+    assert_eq!(order, [3, 0, 1, 2]);
+    let (_, spread) = ends(Order::RoundRobin);
+    assert!(spread < rate.transmission_time(Bytes::new(1480)) * 8, "{spread:?}");
+}
+
+#[test]
+fn windows_bound_what_is_unread() {
+    let config = QuicConfig {
+        sending: Sending::Rate(Rate::mbps(10)),
+        stream_window: Bytes::kb(50),
+        connection_window: Bytes::kb(80),
+        ..config()
+    };
+    let mut network = network(&config, [far(None), far(Some(Rate::mbps(10)))], 1);
+    network.reads[CLIENT] = false;
+    (0..2).for_each(|stream| send(&mut network, SERVER, stream, 200_000));
+    send(&mut network, CLIENT, 0, 1);
+    network.run_to(at(60_000));
+    let received = [0, 1].map(|stream| network.stream(CLIENT, stream).bytes);
+    assert_eq!(received[0] + received[1], Bytes::kb(80));
+    assert!(received.iter().all(|bytes| *bytes <= Bytes::kb(50)));
+    network.reads[CLIENT] = true;
+    for stream in [0, 1] {
+        network.at(CLIENT, |client, now| client.read(now, StreamId(stream), received[stream as usize]));
+    }
+    assert!(network.run_until(|network| (0..2).all(|stream| network.stream(CLIENT, stream).finished)));
+}
+
+#[test]
+fn a_handshake_gets_through_piece_by_piece() {
+    // The server's first three flights, of three datagrams each, lose a different one each time, then both ends lose a few more.
+    let pipe = |lost_packets| Pipe { lost_packets, ..far(Some(Rate::mbps(4))) };
+    let mut network = network(&config(), [pipe(vec![1, 3, 4]), pipe(vec![0, 4, 5, 8, 10, 11])], 1);
+    let end = exchange(&mut network, 0, 1000);
+    assert!(end < at(15_000), "{end}");
+}
+
+#[test]
+fn an_outage_is_survived_by_probes() {
+    let cut = Some((at(1100), at(9000)));
+    let mut network = network(&config(), [far(None), Pipe { cut, ..far(Some(Rate::mbps(4))) }], 1);
+    let end = exchange(&mut network, 0, 500_000);
+    assert!(end > at(9000) && end < at(30_000), "{end}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn whatever_the_link_does_every_stream_arrives_once_in_order(
+        seed: u64, lost in 0_u64..300, doubled in 0_u64..300, spread in 0_u64..400,
+        sizes in prop::collection::vec((0_u64..60_000, 0_u64..3000), 1..8),
+        kind in 0_usize..5, certificates in 100_u64..8000, windows in (2000_u64..100_000, 2000_u64..100_000),
+        paced: bool, urgency: bool, datagram in 1200_u64..1453,
+    ) {
+        let congestions = [Congestion::Reno, Congestion::NewReno, Congestion::Cubic].map(Sending::Congestion);
+        let sendings = congestions.into_iter().chain([Sending::Rate(Rate::mbps(2))]);
+        let resumptions = [Resumption::None, Resumption::OneRtt, Resumption::ZeroRtt];
+        let config = QuicConfig {
+            datagram: Bytes::new(datagram),
+            certificates: Bytes::new(certificates),
+            resumption: resumptions[kind % 3],
+            stream_window: Bytes::new(windows.0),
+            connection_window: Bytes::new(windows.1),
+            sending: sendings.into_iter().cycle().nth(kind).expect("a cycle"),
+            order: if urgency { Order::Urgency } else { Order::RoundRobin },
+            paced,
+            ..QuicConfig::default()
+        };
+        let bad = || Pipe { rate: Some(Rate::mbps(2)), spread: MS(spread), lost, doubled, ..far(None) };
+        let mut network = network(&config, [bad(), bad()], seed);
+        for (stream, (down, up)) in (0..).zip(&sizes) {
+            send(&mut network, CLIENT, stream, *up);
+            send(&mut network, SERVER, stream, *down);
+        }
+        let count = u32::try_from(sizes.len()).expect("few");
+        let closed = |network: &Network<Connection>, end: usize| (0..count).all(|stream| network.stream(end, stream).closed);
+        prop_assert!(network.run_until(|network| closed(network, CLIENT) && closed(network, SERVER)));
+        for (stream, (down, up)) in (0..).zip(&sizes) {
+            prop_assert_eq!(network.stream(CLIENT, stream).bytes, Bytes::new(*down));
+            prop_assert_eq!(network.stream(SERVER, stream).bytes, Bytes::new(*up));
+        }
+        prop_assert!(!network.run_until(|_| false), "nothing is left to happen");
+        prop_assert!(network.ends.iter().all(|end| end.in_flight() == Bytes::ZERO));
+    }
+}
