@@ -1,8 +1,7 @@
 //! The papers' tables, curves and numbers, ours beside them: what `farhop reproduce` shows.
 //!
-//! Each paper's parameters stand in its module, with the text's contradictions. A [`Row`] has the number that the text gives, if it gives
-//! one, ours, and the reading that makes ours; a [`Curve`] is a line of a figure. The figures themselves are lost, so that curves
-//! have no published points. What no formula gives (simulations, measurements) is a [`Gap`].
+//! Each paper's parameters stand in its module, with the text's contradictions. The papers' figures are lost, so that a curve has only
+//! those published points that the text tells. What no formula gives (simulations, measurements) is a gap with its reason.
 //!
 //! So far the formulas of `farhop-model` fill it. Left out: nz-us-2000, which has no formula.
 //!
@@ -13,18 +12,19 @@
 //! # Ok::<(), farhop_papers::PapersError>(())
 //! ```
 
-mod figure;
+mod citations;
+mod error;
+mod filling;
 mod obata_2001;
 mod obata_2002;
 mod prefetch_2013;
-mod reproduction;
 mod zhou_2004;
 
-pub use figure::{Figure, PapersError};
-pub use reproduction::{Axis, Curve, Gap, Reproduction, Row};
+pub use error::PapersError;
 
 use core::fmt;
 use core::str::FromStr;
+use farhop_results::reproduction::{Figure, Reproduction};
 
 /// A paper that can be reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,12 +54,14 @@ impl Paper {
     }
 
     fn everything(self) -> Reproduction {
-        match self {
-            Self::Obata2001 => obata_2001::reproduce(),
-            Self::Obata2002 => obata_2002::reproduce(),
-            Self::Prefetch2013 => prefetch_2013::reproduce(),
-            Self::Zhou2004 => zhou_2004::reproduce(),
-        }
+        use citations as c;
+        let (reproduction, paper, captions) = match self {
+            Self::Obata2001 => (obata_2001::reproduce(), c::OBATA_2001, c::OBATA_2001_CAPTIONS),
+            Self::Obata2002 => (obata_2002::reproduce(), c::OBATA_2002, c::OBATA_2002_CAPTIONS),
+            Self::Prefetch2013 => (prefetch_2013::reproduce(), c::PREFETCH_2013, c::PREFETCH_2013_CAPTIONS),
+            Self::Zhou2004 => (zhou_2004::reproduce(), c::ZHOU_2004, c::ZHOU_2004_CAPTIONS),
+        };
+        Reproduction { paper, captions: captions.to_vec(), ..reproduction }
     }
 
     /// Everything that [`reproduce`] knows of this paper, in its order.
@@ -99,6 +101,8 @@ pub fn reproduce(paper: Paper, figure: Option<&str>) -> Result<Reproduction, Pap
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farhop_results::reproduction::{Curve, Origin};
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_published_number_is_met_or_the_reading_says_why_not() {
@@ -120,7 +124,7 @@ mod tests {
     fn curves_are_lines_of_finite_points() {
         for paper in Paper::ALL {
             for curve in reproduce(paper, None).unwrap().curves {
-                assert!(curve.points.len() > 1, "{paper}: {curve:?}");
+                assert!(curve.points.len() > usize::from(curve.origin != Origin::Text), "{paper}: {curve:?}");
                 assert!(curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite()), "{paper}: {curve:?}");
                 assert!(curve.points.is_sorted_by(|a, b| a.0 < b.0), "{paper}: {curve:?}");
             }
@@ -136,6 +140,102 @@ mod tests {
         let error = reproduce(Paper::Zhou2004, Some("fig 99")).unwrap_err().to_string();
         assert_eq!(error, "zhou-2004 has no \"fig 99\" to reproduce; accepted: Table 1, §3, Fig 5, Fig 6, Fig 7");
         assert!("zhou-2005".parse::<Paper>().unwrap_err().to_string().contains("zhou-2004"));
+    }
+
+    /// What a paper's row with this quantity has: published and ours.
+    fn numbers(paper: Paper, quantity: &str) -> (Option<f64>, f64) {
+        let rows = reproduce(paper, None).unwrap().rows;
+        let row = rows.into_iter().find(|row| row.quantity.starts_with(quantity));
+        let row = row.unwrap_or_else(|| panic!("{paper} has no {quantity}"));
+        (row.published, row.ours)
+    }
+
+    #[test]
+    fn the_numbers_that_everyone_quotes_are_there() {
+        for (paper, quantity, published, ours) in [
+            (Paper::Obata2001, "saturation window W_th, uplink 250 ms", None, 88.4),
+            (Paper::Obata2001, "saturation window W_th, uplink 125 ms", None, 67.1),
+            (Paper::Obata2001, "saturation window W_th, uplink 30 ms", None, 50.9),
+            (Paper::Obata2002, "T_connect (s)", Some(0.29), 0.2943),
+            (Paper::Obata2002, "T_setup of [12] (s)", Some(0.41), 0.414),
+            (Paper::Obata2002, "[12] − initial (1.0) formula, 10 data sets", Some(1.2), 1.2),
+            (Paper::Obata2002, "[12] − initial (1.0) formula, 60 data sets", Some(7.2), 7.2),
+            (Paper::Obata2002, "saved by pipelining, 10 data sets of 5 kB (s)", Some(1.5), 1.76),
+            (Paper::Obata2002, "saved by pipelining, 100 data sets of 5 kB (s)", Some(20.0), 20.4),
+            (Paper::Prefetch2013, "maximum TCP throughput", Some(1024.0), 1024.0),
+            (Paper::Prefetch2013, "load time of 100 · 10 kB", Some(37.6), 37.6),
+            (Paper::Prefetch2013, "HTTP throughput of 100 · 10 kB", Some(212.0), 212.9),
+            (Paper::Zhou2004, "total traffic, N = 2 (B)", Some(4604.5), 4604.5),
+            (Paper::Zhou2004, "total traffic, N = 4 (B)", Some(3404.5), 3404.5),
+            (Paper::Zhou2004, "total traffic, N = 8 (B)", Some(2804.5), 2804.5),
+            (Paper::Zhou2004, "total traffic, N = 16 (B)", Some(2484.5), 2484.5),
+        ] {
+            let numbers = numbers(paper, quantity);
+            assert_eq!(numbers.0, published, "{paper}, {quantity}");
+            assert!((numbers.1 / ours - 1.0).abs() < 0.005, "{paper}, {quantity}: {} instead of {ours}", numbers.1);
+        }
+    }
+
+    #[test]
+    fn every_figure_that_formulas_give_has_its_curves() {
+        for (paper, figures) in [
+            (Paper::Obata2001, &[2, 5, 6, 7, 8, 10, 11][..]),
+            (Paper::Obata2002, &[3, 4, 5, 6, 7, 8, 9, 10, 12]),
+            (Paper::Prefetch2013, &[3, 4, 9, 14]),
+        ] {
+            for figure in figures {
+                let curves = reproduce(paper, Some(&figure.to_string())).unwrap().curves;
+                assert!(curves.iter().any(|curve| curve.origin == Origin::Formula), "{paper} Fig {figure}");
+            }
+        }
+        assert!(!reproduce(Paper::Zhou2004, Some("table I")).unwrap().curves.is_empty());
+    }
+
+    #[test]
+    fn a_server_has_sent_what_it_has_sent() {
+        for curve in reproduce(Paper::Obata2002, Some("6")).unwrap().curves {
+            assert!(curve.points.is_sorted_by(|a, b| a.1 <= b.1), "{curve:?}");
+            assert_eq!(curve.points.last().map(|point| point.1), Some(50.0), "five data sets of 10 kB");
+        }
+    }
+
+    #[test]
+    fn points_of_the_text_lie_beside_a_formula_with_their_axes() {
+        for paper in Paper::ALL {
+            let all = reproduce(paper, None).unwrap();
+            let told: Vec<_> = all.curves.iter().filter(|curve| curve.origin == Origin::Text).collect();
+            assert!(!told.is_empty(), "{paper}");
+            for text in told {
+                let beside = |other: &&Curve| (other.figure, other.x, other.y) == (text.figure, text.x, text.y);
+                assert!(all.curves.iter().filter(beside).any(|other| other.origin == Origin::Formula), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mended_line_follows_the_line_that_it_mends() {
+        for paper in Paper::ALL {
+            for pair in
+                reproduce(paper, None).unwrap().curves.windows(2).filter(|pair| pair[1].origin == Origin::Mended)
+            {
+                assert_eq!(
+                    (pair[0].origin, pair[0].figure),
+                    (Origin::Formula, pair[1].figure),
+                    "{paper}: {}",
+                    pair[1].name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_figure_has_its_caption_and_every_caption_its_figure() {
+        for paper in Paper::ALL {
+            let all = reproduce(paper, None).unwrap();
+            let captions: BTreeSet<_> = all.captions.iter().map(|caption| caption.figure).collect();
+            assert_eq!(captions, all.figures().into_iter().collect(), "{paper}");
+            assert_eq!((all.paper.name, all.paper.mistakes.is_empty()), (paper.word(), false));
+        }
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms; both are here. "kByte" is 1024 B, for window and file
 //! alike. Simulations send the file of Table 1 (1024 kByte); experiments ran for 60 s, which is read as what the downlink carries then.
 
-use crate::reproduction::{Plot, kbit_s};
-use crate::{Axis, Figure, Reproduction};
+use crate::filling::{Fill, Plot, kbit_s};
 use farhop_model::mended::{self, Mends};
 use farhop_model::obata_2001::{
     Cycle, Readings, Redundancy, eq1_next_window, eq13_saturation_window, hasegawa_mean_throughput, throughput,
 };
 use farhop_model::{ModelError, Path, Segments, Symbols, WindowReading};
+use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -58,6 +58,11 @@ const FIG_7: Network = Network::new(64, 64, 250);
 /// Satellite down, Internet up; Fig 10 is the same with other computers.
 const FIG_8: Network = Network::new(64, 737, 25);
 const FIG_11: Network = Network::new(2048, 872, 19);
+/// What §4.3 says of the downlink's utilization once throughput saturates, in %.
+const FIG_10_UTILIZATION: f64 = 94.4;
+const FIG_11_UTILIZATION: f64 = 89.6;
+/// The largest window of the experiments, in KiB.
+const LARGEST: u32 = 128;
 
 pub(crate) fn reproduce() -> Reproduction {
     let mut reproduction = Reproduction::default();
@@ -66,10 +71,14 @@ pub(crate) fn reproduce() -> Reproduction {
     simulated_throughputs(&mut reproduction);
     window_growth(&mut reproduction);
     simulations(&mut reproduction);
-    for (figure, name, network) in
-        [(7, "symmetric", FIG_7), (8, "asymmetric", FIG_8), (10, "asymmetric", FIG_8), (11, "asymmetric", FIG_11)]
-    {
-        experiments(&mut reproduction, Figure::Fig(figure), name, network);
+    let networks = [
+        (7, "symmetric", FIG_7, None),
+        (8, "asymmetric", FIG_8, None),
+        (10, "asymmetric", FIG_8, Some(FIG_10_UTILIZATION)),
+        (11, "asymmetric", FIG_11, Some(FIG_11_UTILIZATION)),
+    ];
+    for (figure, name, network, utilization) in networks {
+        experiments(&mut reproduction, Figure::Fig(figure), name, network, utilization);
     }
     reproduction.gap(Figure::Fig(9), "sequence numbers of a measurement, no formula gives them");
     reproduction
@@ -79,8 +88,8 @@ fn saturation_windows(reproduction: &mut Reproduction) {
     for network in FIG_5 {
         let window = network.path(Bytes::kib(64)).ok().and_then(|path| eq13_saturation_window(&path));
         let quantity = format!("saturation window W_th, uplink {} ms (segments)", network.up_ms);
-        let reading = "Eq 13 with P of 1500 B; the figure's 30 ms are 25 ms in Table 1";
-        reproduction.row(Figure::Fig(5), quantity, None, window.map_or(f64::NAN, Segments::as_f64), reading);
+        let reading = "Eq 13 with P of 1500 B, 2048 and 64 kbit/s; Fig 5's 30 ms are 25 ms in Table 1";
+        reproduction.row(Figure::Eq(13), quantity, None, window.map_or(f64::NAN, Segments::as_f64), reading);
     }
 }
 
@@ -100,12 +109,12 @@ fn utilization(reproduction: &mut Reproduction) {
         (
             10,
             FIG_8,
-            94.4,
+            FIG_10_UTILIZATION,
             vsat(),
             "Eq 10 with Eq 5' (α = 16/15); α and 1448/1500 allow 90.5 %, which the text's number exceeds",
         ),
-        (10, FIG_8, 94.4, Readings::default(), "Eq 10 with Eq 5, without the modem's redundancy"),
-        (11, FIG_11, 89.6, vsat(), "Eq 10 with Eq 5' (α = 16/15)"),
+        (10, FIG_8, FIG_10_UTILIZATION, Readings::default(), "Eq 10 with Eq 5, without the modem's redundancy"),
+        (11, FIG_11, FIG_11_UTILIZATION, vsat(), "Eq 10 with Eq 5' (α = 16/15)"),
     ];
     for (figure, network, published, readings, reading) in cases {
         let rate =
@@ -137,7 +146,7 @@ fn simulated_throughputs(reproduction: &mut Reproduction) {
 }
 
 fn window_growth(reproduction: &mut Reproduction) {
-    let (x, y) = (Axis { label: "transmission n", unit: "1" }, Axis { label: "window w(n)", unit: "segments" });
+    let (x, y) = (Axis::linear("transmission n", "1"), Axis::linear("window w(n)", "segments"));
     let mut plot = Plot { reproduction, figure: Figure::Fig(2), x, y };
     plot.line("slow start up to 64 kByte", "Eq 1, then the maximum window", 0..=15_u32, |n| {
         let full = 65_536.0 / 1448.0;
@@ -146,8 +155,8 @@ fn window_growth(reproduction: &mut Reproduction) {
     });
 }
 
-const WINDOW: Axis = Axis { label: "maximum window", unit: "kByte" };
-const THROUGHPUT: Axis = Axis { label: "throughput", unit: "kbit/s" };
+const WINDOW: Axis = Axis::linear("maximum window", "kByte");
+const THROUGHPUT: Axis = Axis::linear("throughput", "kbit/s");
 
 fn simulations(reproduction: &mut Reproduction) {
     for (figure, networks) in [(5, &FIG_5[..]), (6, &FIG_6[..])] {
@@ -158,7 +167,7 @@ fn simulations(reproduction: &mut Reproduction) {
                 let path = network.path(Bytes::kib(u64::from(window)))?;
                 throughput(&path, FILE, &Readings::default()).map(kbit_s)
             });
-            plot.line(format!("{way}, mended"), "Eq 10 with every mend, as packets behave", 2..=192_u32, |window| {
+            plot.mended(format!("{way}, mended"), "Eq 10 with every mend, as packets behave", 2..=192_u32, |window| {
                 let path = network.path(Bytes::kib(u64::from(window)))?;
                 mended::obata_2001::throughput(&path, FILE, &Readings::default(), Mends::ALL).map(kbit_s)
             });
@@ -166,15 +175,27 @@ fn simulations(reproduction: &mut Reproduction) {
     }
 }
 
-fn experiments(reproduction: &mut Reproduction, figure: Figure, name: &str, network: Network) {
+fn experiments(
+    reproduction: &mut Reproduction,
+    figure: Figure,
+    name: &str,
+    network: Network,
+    utilization: Option<f64>,
+) {
     let mut plot = Plot { reproduction, figure, x: WINDOW, y: THROUGHPUT };
-    plot.line(format!("{name}, proposed"), "Eq 10 with Eq 5' (α = 16/15), 60 s of data", 2..=128_u32, |window| {
+    plot.line(format!("{name}, proposed"), "Eq 10 with Eq 5' (α = 16/15), 60 s of data", 2..=LARGEST, |window| {
         let path = network.path(Bytes::kib(u64::from(window)))?;
         throughput(&path, experiment_size(network), &vsat()).map(kbit_s)
     });
     let reading = "[4] as §3.1 quotes it, the mean of a window that stays full; its own equations are not quoted";
-    plot.line(format!("{name}, existing formula"), reading, 2..=128_u32, |window| {
+    plot.line(format!("{name}, existing formula"), reading, 2..=LARGEST, |window| {
         let path = network.path(Bytes::kib(u64::from(window)))?;
         hasegawa_mean_throughput(&path, &vsat(), Cycle::Full).map(kbit_s).ok_or(ModelError::UnlimitedWindow)
     });
+    if let Some(percent) = utilization {
+        let reading =
+            format!("§4.3: {percent} % of the downlink's rate once throughput saturates, here at the largest window");
+        let rate = kbit_s(Rate::kbps(network.down_kbps)) * percent / 100.0;
+        plot.points(format!("the text's {percent} %"), Origin::Text, &reading, [(f64::from(LARGEST), rate)]);
+    }
 }

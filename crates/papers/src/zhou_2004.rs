@@ -1,8 +1,9 @@
 //! zhou-2004: Table I and the means of its user model. Its figures are simulations.
 
-use crate::{Figure, Reproduction};
+use crate::filling::{Fill, Plot};
 use core::num::NonZeroU32;
 use farhop_model::zhou_2004::{ReverseTraffic, pareto_mean, small_share, table1_reverse_traffic};
+use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
 use farhop_units::Bytes;
 
 /// N, ACKs, bytes and share in Table I.
@@ -30,6 +31,16 @@ fn table_1(reproduction: &mut Reproduction) {
         reproduction.row(table, format!("ACKs, N = {n}"), Some(acks), ours.acks, reading);
         reproduction.row(table, format!("normalized total traffic, N = {n}"), Some(share), ours.normalized, reading);
     }
+    let packets = ReverseTraffic::TABLE_1.packets();
+    reproduction.row(Figure::Table(1), "data packets of a page", Some(122.0), packets, "61 KB of 1024 B by 512 B");
+    let (x, y) = (Axis::log("packets per ACK, N", "1"), Axis::linear("reverse traffic of a page", "B"));
+    let mut plot = Plot { reproduction, figure: Figure::Table(1), x, y };
+    plot.line("total traffic", reading, 1..=32_u32, |n| {
+        let packets_per_ack = NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+        Ok(table1_reverse_traffic(&ReverseTraffic::TABLE_1, packets_per_ack).total_bytes)
+    });
+    let points = TABLE_1.map(|(n, _, bytes, _)| (f64::from(n), bytes));
+    plot.points("Table I", Origin::Text, "total traffic as printed", points);
 }
 
 fn user_model(reproduction: &mut Reproduction) {

@@ -48,7 +48,40 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 fn three_digits(value: f64) -> String {
-    let text = ratio(value);
+    trimmed(ratio(value))
+}
+
+/// Whether a character only steers how text is shown: control characters, terminal escapes, changes of writing direction. Text
+/// from outside is shown without them.
+pub(crate) fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A number of a paper or a plot, up to five significant digits: 0.2943, 37.584, 4604.5, 123457. What is no number is "?".
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    let decimals = [1e1, 1e2, 1e3, 1e4].into_iter().filter(|bound| size < *bound).count();
+    match size {
+        _ if !size.is_finite() => "?".to_owned(),
+        _ if size >= 1e9 || (size > 0.0 && size < 1e-4) => format!("{value:.3e}"),
+        _ => trimmed(format!("{value:.decimals$}")),
+    }
+}
+
+/// A difference as a share: +0.1 %, −12 %, 0 %.
+pub(crate) fn difference(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = usize::from(percent.abs() < 10.0);
+    let text = trimmed(format!("{:.decimals$}", percent.abs()));
+    match text.as_str() {
+        "0" => "0 %".to_owned(),
+        _ if !percent.is_finite() => "?".to_owned(),
+        _ => format!("{}{text} %", if percent < 0.0 { '−' } else { '+' }),
+    }
+}
+
+/// Without zeros at the end of decimals.
+fn trimmed(text: String) -> String {
     if text.contains('.') && !text.contains('e') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
@@ -56,10 +89,9 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// Whether a character only steers how text is shown: control characters, terminal escapes, changes of writing direction. Text
-/// from outside is shown without them.
-pub(crate) fn steers(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// What there is, else "-".
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
 }
 
 /// "1 object", "2 objects".
@@ -81,6 +113,19 @@ mod tests {
     fn sizes_and_rates_take_the_largest_unit_they_reach() {
         assert_eq!([0, 999, 91_277, 1_849_285].map(bytes), ["0 B", "999 B", "91.3 kB", "1.85 MB"]);
         assert_eq!([93_400_000.0, 1e3, 0.0].map(bit_rate), ["93.4 Mbit/s", "1 kbit/s", "0 bit/s"]);
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_tell_something() {
+        let told = [0.29431, 1024.0, 4604.5, 37.584, 212.879, 123_456.7, 0.0, 10.0].map(number);
+        assert_eq!(told, ["0.2943", "1024", "4604.5", "37.584", "212.88", "123457", "0", "10"]);
+        assert_eq!([2.5e-7, 1.849e12, f64::NAN].map(number), ["2.500e-7", "1.849e12", "?"]);
+    }
+
+    #[test]
+    fn differences_have_a_sign_unless_there_is_none() {
+        let told = [0.001, -0.0151, 0.17, -0.53, 0.0, 1e-6, f64::NAN].map(difference);
+        assert_eq!(told, ["+0.1 %", "−1.5 %", "+17 %", "−53 %", "0 %", "0 %", "?"]);
     }
 
     #[test]

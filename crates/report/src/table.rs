@@ -1,38 +1,74 @@
 //! The comparison as text, at most 100 columns wide, without colour.
 
-use crate::format;
-use crate::grid::{self, Cell, Grid, Line, Value};
+use crate::comparison::{self, Cell, Comparison, Line, Value};
+use crate::{format, population, ranking};
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use farhop_results::{Results, Row, Source};
+use farhop_results::{Rank, Results, Row, Source};
 
 /// Columns of a terminal that the table and its footnotes fit into.
 const WIDTH: usize = 100;
 
 /// A row per architecture and state: predicted, simulated, measured, limit and ratio to the limit, with numbered footnotes.
 pub fn table(results: &Results) -> String {
-    let grid = Grid::new(results);
+    let comparison = Comparison::new(results);
     let mut text = wrap(&heading(results), "");
-    text.push_str(&grid_text(&grid, results.limit_s));
+    text.push_str(&comparison_text(&comparison, results.limit_s));
     text.push_str("\n\n");
     text.push_str(&wrap(&legend(results), ""));
-    if let Some(transfer) = grid::transfer(results) {
+    if let Some(transfer) = comparison::transfer(results) {
         text.push_str(&wrap(&transfer, ""));
     }
-    for (index, footnote) in grid.footnotes.iter().enumerate() {
+    for (index, footnote) in comparison.footnotes.iter().enumerate() {
         text.push_str(&wrap(&format!("[{}] {footnote}", index + 1), "    "));
     }
+    text.push_str(&ranking_text(results));
+    text.push_str(&population_text(results));
     text.push_str(&validity(results));
     text
 }
 
-fn grid_text(grid: &Grid<'_>, limit_s: f64) -> String {
+/// A line per architecture, the fastest first; nothing without a ranking.
+fn ranking_text(results: &Results) -> String {
+    let Some(conclusion) = ranking::conclusion(results) else { return String::new() };
+    let line = |(index, rank): (usize, &Rank)| {
+        let (architecture, time) = (rank.architecture, format::seconds(rank.page_load_s));
+        format!("{:>3}. {architecture:21} {time:>8} s   {}\n", index + 1, ranking::verdict(rank))
+    };
+    let lines: String = results.ranking.iter().enumerate().map(line).collect();
+    format!("\n{}{lines}", wrap(&format!("ranking: {conclusion}"), "    "))
+}
+
+/// What users met; nothing without users.
+fn population_text(results: &Results) -> String {
+    if population::rows(results).next().is_none() {
+        return String::new();
+    }
+    let mut table = ruled();
+    table.set_header(population::HEADINGS);
+    for (row, users) in population::rows(results) {
+        table.add_rows(population::lines(row, users));
+    }
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let unfinished = population::unfinished(results).map(|text| wrap(&text, "    ")).unwrap_or_default();
+    format!("\nwhat users met:\n{}\n{unfinished}", table.trim_fmt())
+}
+
+/// A table with rules above, below and under its header, as wide as a terminal.
+pub(crate) fn ruled() -> Table {
     let rule = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule));
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(WIDTH).unwrap_or(u16::MAX));
-    table.set_header(header(grid));
-    for line in &grid.lines {
+    table
+}
+
+fn comparison_text(comparison: &Comparison<'_>, limit_s: f64) -> String {
+    let mut table = ruled();
+    table.set_header(header(comparison));
+    for line in &comparison.lines {
         table.add_row(text_line(line, limit_s));
     }
     for column in table.column_iter_mut().skip(1) {
@@ -41,8 +77,8 @@ fn grid_text(grid: &Grid<'_>, limit_s: f64) -> String {
     table.trim_fmt()
 }
 
-fn header(grid: &Grid<'_>) -> Vec<String> {
-    let sources = grid.sources.iter().map(|source| format!("{source}, s"));
+fn header(comparison: &Comparison<'_>) -> Vec<String> {
+    let sources = comparison.sources.iter().map(|source| format!("{source}, s"));
     std::iter::once("architecture".to_owned())
         .chain(sources)
         .chain(["limit, s".to_owned(), "ratio to limit".to_owned()])
@@ -50,7 +86,7 @@ fn header(grid: &Grid<'_>) -> Vec<String> {
 }
 
 fn text_line(line: &Line<'_>, limit_s: f64) -> Vec<TextCell> {
-    let ratio = line.best().and_then(|row| Some(format!("{}{}", format::ratio(grid::ratio(row)?), basis(row))));
+    let ratio = line.best().and_then(|row| Some(format!("{}{}", format::ratio(comparison::ratio(row)?), basis(row))));
     std::iter::once(line.name())
         .chain(line.cells.iter().map(cell))
         .chain([format::seconds(limit_s), ratio.unwrap_or_else(|| "-".to_owned())])
@@ -77,13 +113,13 @@ fn cell(cell: &Cell<'_>) -> String {
 }
 
 fn value(value: &Value<'_>) -> String {
-    let range = grid::range(value.row).map(|range| format!(" ({range})")).unwrap_or_default();
+    let range = comparison::range(value.row).map(|range| format!(" ({range})")).unwrap_or_default();
     let footnote = value.footnote.map(|number| format!(" [{number}]")).unwrap_or_default();
     format!("{}{range}{footnote}", format::seconds(value.row.page_load_s))
 }
 
 fn legend(results: &Results) -> String {
-    let mut parts = grid::methods(results);
+    let mut parts = comparison::methods(results);
     parts.push("ratio: measured over limit, else simulated (s), else predicted (p)".to_owned());
     parts.join(". ")
 }

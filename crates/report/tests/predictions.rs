@@ -52,6 +52,7 @@ fn users_have_a_line_for_pages_and_one_for_objects() {
     pages not complete when the measured time ended: direct 3 (simulated), rwbp 1 (simulated)
     ");
     let page = html(&populations());
+    assert!(page.contains("Half of the users' pages load within <b class=\"a-accelerated\">1.100 s</b>"));
     assert!(page.contains("median 3.100 s, mean 4.020 s, 95th percentile 9.400 s"));
     assert!(page.contains("href=\"#users\"") && !html(&predictions()).contains("href=\"#users\""));
 }
@@ -87,6 +88,7 @@ fn a_grid_of_two_keys_has_a_cell_for_each_pair_with_its_gain() {
     assert_eq!(page.matches("<g><title>").count(), 88);
     assert!(page.contains("<title>800 ms, 128 Mbit/s: accelerated, 1.716 s, 5.66 times as fast as direct</title>"));
     assert!(page.contains(">5.66</text>"));
+    assert!(page.contains("<p class=\"axis x\">link.down.rate, Mbit/s</p>") && page.contains(">128</text>"));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::markup::{class, escape, put};
+use crate::comparison::{Comparison, Line};
 use crate::format;
-use crate::grid::{Grid, Line};
 use farhop_results::{Results, Row, Source};
 
 /// Height of a bar's row, in CSS pixels.
@@ -12,14 +12,14 @@ const HEIGHT: u32 = 24;
 const INSIDE: f64 = 0.5;
 
 /// The chart, or nothing if there is no value.
-pub(crate) fn bars(results: &Results, grid: &Grid<'_>) -> String {
+pub(crate) fn bars(results: &Results, comparison: &Comparison<'_>) -> String {
     if results.rows.is_empty() {
         return String::new();
     }
     let axis =
         Axis::to(results.rows.iter().map(|row| row.page_load_max_s.max(row.page_load_s)).chain([results.limit_s]));
     let mut out = String::from("<figure aria-label=\"Page load times\"><div class=\"bars\">\n");
-    for line in &grid.lines {
+    for line in &comparison.lines {
         put_line(&mut out, line, axis, results.limit_s);
     }
     put(&mut out, format_args!("<span></span>{}</div>\n", scale(axis, results.limit_s)));
@@ -53,8 +53,9 @@ fn short_method(method: &str) -> &str {
 
 fn bar(row: &Row, axis: Axis, limit_s: f64) -> String {
     let (end, time) = (axis.at(row.page_load_s), format::seconds(row.page_load_s));
-    let label = format!("{}, {}: {time} s", crate::grid::name(row.architecture, Some(row.state)), row.source);
-    let times = crate::grid::ratio(row).map(|ratio| format!(" ({}× limit)", format::ratio(ratio))).unwrap_or_default();
+    let label = format!("{}, {}: {time} s", crate::comparison::name(row.architecture, Some(row.state)), row.source);
+    let times =
+        crate::comparison::ratio(row).map(|ratio| format!(" ({}× limit)", format::ratio(ratio))).unwrap_or_default();
     let whisker = if row.runs > 1 { whisker(row, axis) } else { String::new() };
     let (at, offset, anchor, tone) = place(row, axis);
     format!(

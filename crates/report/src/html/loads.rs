@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::markup::{class, put};
 use super::throughput::{Scales, throughput};
 use super::waterfall::{legend, miniature, tick_labels, waterfall};
-use crate::{format, grid};
+use crate::{comparison, format};
 use farhop_results::{Architecture, CacheState, Load, Results, Source};
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ fn put_load(out: &mut String, load: &Load, runs: usize, common: Common) {
 
 /// As the table calls it.
 fn name(load: &Load) -> String {
-    grid::name(load.architecture, Some(load.state))
+    comparison::name(load.architecture, Some(load.state))
 }
 
 /// Every time that the axis of a load must hold.

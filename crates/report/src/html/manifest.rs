@@ -48,7 +48,7 @@ fn put_entry(out: &mut String, term: &str, html: &str) {
 }
 
 /// The command as a shell would take it.
-fn command(manifest: &Manifest) -> String {
+pub(crate) fn command(manifest: &Manifest) -> String {
     let plain =
         |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c)) && !word.is_empty();
     let quoted = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };

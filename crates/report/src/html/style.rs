@@ -3,7 +3,8 @@
 use sha2::{Digest, Sha256};
 
 /// The whole style sheet.
-pub(crate) const SHEET: &str = include_str!("style.css");
+pub(crate) const SHEET: &str =
+    concat!(include_str!("style.css"), include_str!("plot.css"), include_str!("findings.css"));
 
 /// What the file may load: nothing; and which style sheet counts: this one.
 pub(crate) fn policy() -> String {

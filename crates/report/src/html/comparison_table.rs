@@ -1,27 +1,27 @@
-//! The comparison as an HTML table with footnotes, from the same grid as the terminal's.
+//! The comparison as an HTML table with footnotes, from the same layout as the terminal's.
 
 use super::markup::{class, escape, put};
+use crate::comparison::{self, Cell, Comparison, Line, Value};
 use crate::format;
-use crate::grid::{self, Cell, Grid, Line, Value};
 use farhop_results::Results;
 
 /// The table and its footnotes.
-pub(crate) fn grid_table(results: &Results, grid: &Grid<'_>) -> String {
+pub(crate) fn comparison_table(results: &Results, comparison: &Comparison<'_>) -> String {
     let mut out =
         String::from("<div class=\"scroll\"><table>\n<caption>Page load time in seconds. Ratio: load time over ");
     out.push_str(
         "the physical limit; measured if it was measured, else simulated, else predicted.</caption>\n<thead><tr>",
     );
     out.push_str("<th scope=\"col\">architecture</th>");
-    for source in &grid.sources {
+    for source in &comparison.sources {
         put(&mut out, format_args!("<th scope=\"col\">{source}</th>"));
     }
     out.push_str("<th scope=\"col\">limit</th><th scope=\"col\">ratio to limit</th></tr></thead>\n<tbody>\n");
-    for line in &grid.lines {
+    for line in &comparison.lines {
         put_line(&mut out, line, results.limit_s);
     }
     out.push_str("</tbody></table></div>\n");
-    put_notes(&mut out, results, grid);
+    put_notes(&mut out, results, comparison);
     out
 }
 
@@ -50,7 +50,8 @@ fn cell(cell: &Cell<'_>) -> String {
 }
 
 fn value(value: &Value<'_>) -> String {
-    let range = grid::range(value.row).map(|range| format!("<span class=\"range\">{range}</span>")).unwrap_or_default();
+    let range =
+        comparison::range(value.row).map(|range| format!("<span class=\"range\">{range}</span>")).unwrap_or_default();
     let footnote = value.footnote.map(reference).unwrap_or_default();
     format!("<span class=\"value\">{}{footnote}</span>{range}", format::seconds(value.row.page_load_s))
 }
@@ -59,15 +60,15 @@ fn reference(number: usize) -> String {
     format!("<sup><a href=\"#note-{number}\" aria-label=\"note {number}\">{number}</a></sup>")
 }
 
-fn put_notes(out: &mut String, results: &Results, grid: &Grid<'_>) {
-    for line in grid::methods(results).into_iter().chain(grid::transfer(results)) {
+fn put_notes(out: &mut String, results: &Results, comparison: &Comparison<'_>) {
+    for line in comparison::methods(results).into_iter().chain(comparison::transfer(results)) {
         put(out, format_args!("<p class=\"soft\">{}.</p>\n", escape(&line)));
     }
-    if grid.footnotes.is_empty() {
+    if comparison.footnotes.is_empty() {
         return;
     }
     out.push_str("<ol class=\"notes\">\n");
-    for (index, footnote) in grid.footnotes.iter().enumerate() {
+    for (index, footnote) in comparison.footnotes.iter().enumerate() {
         put(out, format_args!("<li id=\"note-{}\">{}</li>\n", index + 1, escape(footnote)));
     }
     out.push_str("</ol>\n");
