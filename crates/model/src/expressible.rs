@@ -78,7 +78,7 @@ fn unknown_of_direction(config: &DirectionConfig) -> Option<&'static str> {
 mod tests {
     use crate::limit;
     use crate::predict::tests::{predict, scenario};
-    use farhop_scenario::{Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit};
+    use farhop_scenario::{Discipline, Dns, HttpVersion, Jitter, LossModel, Orbit, Outages, QueueLimit, Scenario, Tls};
     use farhop_units::{Bytes, Probability};
     use std::time::Duration;
 
@@ -113,6 +113,25 @@ mod tests {
         }
         assert_eq!(predict(&orbiting).rows, predict(&delayed).rows);
         assert_eq!(limit(&orbiting), limit(&delayed));
+    }
+
+    #[test]
+    fn what_of_page_and_http_has_no_term_is_a_gap_too() {
+        let reason = |change: fn(&mut Scenario)| {
+            let mut changed = scenario(&[5000, 5000]);
+            change(&mut changed);
+            let prediction = predict(&changed);
+            assert_eq!(prediction.rows, []);
+            prediction.gaps[0].reason.clone()
+        };
+        assert_eq!(reason(|scenario| scenario.http.tls = Tls::V12), "no published formula knows TLS");
+        assert_eq!(reason(|scenario| scenario.http.dns = Dns::Near), "no published formula knows DNS");
+        let hosts = reason(|scenario| scenario.page.hosts.push("other.test".to_owned()));
+        assert_eq!(hosts, "no published formula knows several hosts");
+        let thinks = reason(|scenario| scenario.page.objects[1].think = Duration::from_millis(1));
+        assert_eq!(thinks, "no published formula knows servers and browsers that think");
+        let multiplexed = reason(|scenario| scenario.http.version = HttpVersion::Http3);
+        assert_eq!(multiplexed, "no published formula describes requests multiplexed over one connection");
     }
 
     #[test]

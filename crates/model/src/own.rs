@@ -32,18 +32,15 @@ pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<
     Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, note: note(&load) })
 }
 
-/// Why the model does not describe `architecture` for this page and this use of HTTP.
+/// Why the model does not describe `architecture` for this use of HTTP.
 fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<String> {
-    use Architecture::{Accelerated, Multiplexed, Prefetch2013, Rwbp, Split, Tunnel};
-    let (http, objects) = (&scenario.http, &scenario.page.objects);
+    use Architecture::{Multiplexed, Rwbp, Split, Tunnel};
+    let http = &scenario.http;
     let splits = matches!(architecture, Split | Rwbp | Multiplexed | Tunnel);
     let is_up = matches!(architecture, Rwbp | Multiplexed | Tunnel);
-    let pushes = matches!(architecture, Prefetch2013 | Accelerated);
-    let delays = objects.iter().any(|object| !object.delay.is_zero());
     let unknowns = [
         (splits && http.version == HttpVersion::Http3, "QUIC through two proxies"),
         (is_up && http.tls != Tls::None, "TLS from end to end over connections that are up"),
-        (pushes && delays, "browsers that think where objects come unasked"),
     ];
     let what = unknowns.into_iter().find_map(|(given, what)| given.then_some(what))?;
     Some(format!("farhop's model does not know {what}"))
@@ -97,6 +94,25 @@ mod tests {
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
         let lunar = note_of("lunar", Architecture::Direct).unwrap();
         assert!(lunar.contains("timers run out"), "{lunar}");
+    }
+
+    #[test]
+    fn names_keys_and_versions_have_answers_where_their_cost_is_known() {
+        let answer = |assignments: &[&str], architecture| {
+            let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+            answer(&open("demo", &assignments).unwrap(), architecture).map(|answer| answer.note)
+        };
+        let direct = answer(&["http.version=2", "http.dns=far"], Architecture::Direct).unwrap();
+        assert!(direct.contains("1 lookup, 1 handshake, 1 TLS, 1 request, 1 discovery"), "{direct}");
+        let accelerated = answer(&["http.version=2", "http.dns=far"], Architecture::Accelerated).unwrap();
+        assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
+        let reason = |assignment: &str, architecture| answer(&[assignment], architecture).unwrap_err();
+        for architecture in [Architecture::Tunnel, Architecture::Rwbp, Architecture::Multiplexed] {
+            let reason = reason("http.tls=1.3", architecture);
+            assert_eq!(reason, "farhop's model does not know TLS from end to end over connections that are up");
+        }
+        assert!(answer(&["http.tls=1.3"], Architecture::Split).is_ok());
+        assert!(reason("http.version=3", Architecture::Split).contains("QUIC through two proxies"));
     }
 
     #[test]

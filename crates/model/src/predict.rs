@@ -282,6 +282,7 @@ pub(crate) mod tests {
                 hosts: vec![Page::HOST.to_owned()],
             },
             page_notes: Vec::new(),
+            users: None,
             http: HttpConfig::DEFAULT,
             run: RunConfig { architectures: vec![Architecture::Direct], runs: 1, seed: 0 },
         }

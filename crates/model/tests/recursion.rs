@@ -145,7 +145,10 @@ fn hosts_have_names_to_resolve_and_connections_of_their_own() {
     parameters.lookup = Duration::from_millis(100);
     let resolved = load(&parameters, &workload);
     let resolving = resolved.last_byte - own_hosts.last_byte;
-    assert!(resolving.abs_diff(Duration::from_millis(200)) < MICROS, "the document's host, then another: {resolving:?}");
+    assert!(
+        resolving.abs_diff(Duration::from_millis(200)) < MICROS,
+        "the document's host, then another: {resolving:?}"
+    );
     assert_eq!((resolved.breakdown.lookup, resolved.round_trips.lookup), (Duration::from_millis(200), 2));
     assert!(adds_up(&resolved), "{resolved:?}");
 }
@@ -175,6 +178,31 @@ fn browsers_and_servers_that_think_cost_what_they_think() {
     assert!(thought.abs_diff(Duration::from_millis(100)) < MICROS, "{thought:?}");
     assert_eq!(thinking.breakdown.server, Duration::from_millis(100));
     assert!(adds_up(&thinking), "{thinking:?}");
+}
+
+#[test]
+fn what_comes_unasked_waits_until_the_browser_asks() {
+    let scenario = scenario("demo", &[]);
+    let time = |delays: [u64; 2]| {
+        // A sheet, and a font that it names.
+        let workload = flat(2, |index, object| {
+            if let Some(delay) = index.checked_sub(1) {
+                object.delay = Duration::from_millis(delays[delay]);
+                object.named = Some((delay, Bytes::new(1000)));
+            }
+        });
+        let settings = ProxySettings::default();
+        Recursion::new().load_through(&scenario, &workload, Architecture::Accelerated, &settings).unwrap()
+    };
+    let at_once = time([0, 0]);
+    for (delays, expected) in [([70, 0], 70), ([0, 50], 50), ([70, 50], 120)] {
+        let load = time(delays);
+        let later = load.last_byte - at_once.last_byte;
+        assert!(later.abs_diff(Duration::from_millis(expected)) < Duration::from_millis(1), "{delays:?}: {later:?}");
+        assert!(adds_up(&load), "{load:?}");
+        assert_eq!(load.breakdown.server, Duration::from_millis(expected));
+        assert_eq!(load.round_trips, at_once.round_trips);
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@
 //! round-trip time, and a new connection to the server one more, while its slow start there is hidden behind the slower link
 //! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
 //! server elsewhere, in no time if that is the gateway; TLS ends at the terminal where that must read what is asked for, at no cost over the
-//! link; a set rate is the slowest of the link's way down unless a lower one is given. Requests
+//! link; a prefetching proxy asks as late as the browser would, while what comes unasked waits for a browser that asks later; a set rate is the slowest of the link's way down unless a lower one is given. Requests
 //! beyond the first are held at the terminal where responses come unasked, and cost nothing.
 
 use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, round_trip};

@@ -43,6 +43,10 @@ pub(crate) struct Progress {
     /// When its name was read, in whose body, and what that body's connection had waited for by then.
     pub(crate) named: Option<(Ticks, usize, Ledger)>,
     pub(crate) pushed_by: Option<usize>,
+    /// It comes unasked, and the browser has not asked for it yet: it waits where it has come to.
+    pub(crate) withheld: bool,
+    /// What let the browser ask for it when all of it was there.
+    pub(crate) held: Option<Trigger>,
     pub(crate) header: u64,
     pub(crate) body: u64,
     /// References in its body that have been read.
@@ -146,11 +150,11 @@ impl Browser {
         }
     }
 
-    /// Comes without being asked for, after `by`.
-    pub(crate) fn expect(&mut self, object: usize, by: usize) {
+    /// Comes without being asked for, after `by`; it may be `withheld` until it is.
+    pub(crate) fn expect(&mut self, object: usize, by: usize, withheld: bool) {
         let progress = &mut self.objects[object];
         if !core::mem::replace(&mut progress.known, true) {
-            progress.pushed_by = Some(by);
+            (progress.pushed_by, progress.withheld) = (Some(by), withheld);
             self.known += 1;
         }
     }
@@ -267,6 +271,10 @@ impl Browser {
         let ((end, mut until), mut index) = ends.max_by_key(|((at, _), _)| *at)?;
         let mut spans = Spans::default();
         for _ in 0..=self.objects.len() {
+            while let Some(Trigger::Named { by, ledger, delay }) = self.objects[index].held {
+                spans.server += delay;
+                (index, until) = (by, ledger);
+            }
             while let Some(by) = self.objects[index].pushed_by {
                 index = by;
             }

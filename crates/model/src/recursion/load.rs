@@ -209,9 +209,7 @@ impl<'a> Load<'a> {
     fn carry_out(&mut self, planned: Planned) {
         match planned {
             Planned::Ask { object, trigger } => {
-                self.trigger = trigger;
-                self.buffers.browser.discover(object);
-                self.may_act = true;
+                self.ask(object, trigger);
                 self.act();
             }
             Planned::Dial { place } => self.dial(place),

@@ -65,19 +65,46 @@ impl Load<'_> {
 
     /// Learns of what the part of the body that has arrived names.
     fn discover(&mut self, place: usize, by: usize) {
-        let (clock, ledger) = (self.clock(), self.buffers.connections[place].ledger);
+        let ledger = self.buffers.connections[place].ledger;
+        self.read_names(by, Trigger::Named { by, ledger, delay: Ticks::ZERO });
+    }
+
+    /// Reads the names in what has arrived of a body, because of `trigger`.
+    fn read_names(&mut self, by: usize, trigger: Trigger) {
+        let Trigger::Named { by: from, ledger, delay: before } = trigger else { return };
+        if self.buffers.browser.objects[by].withheld {
+            return;
+        }
+        let clock = self.clock();
         while let Some(object) = self.buffers.browser.next_named(by, self.workload) {
             let delay = Ticks::of(self.workload.object(object).delay);
-            let trigger = Trigger::Named { by, ledger, delay };
-            self.buffers.browser.objects[object].named = Some((clock, by, ledger));
-            if delay > Ticks::ZERO {
+            let trigger = Trigger::Named { by: from, ledger, delay: before + delay };
+            let progress = &mut self.buffers.browser.objects[object];
+            progress.named = Some((clock, from, ledger));
+            if delay > Ticks::ZERO || progress.withheld {
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
-                continue;
+            } else {
+                self.ask(object, trigger);
             }
+        }
+    }
+
+    /// The browser asks for an object; of one that has come unasked it now has what has arrived.
+    pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
+        let clock = self.clock();
+        let progress = &mut self.buffers.browser.objects[object];
+        if !core::mem::replace(&mut progress.withheld, false) {
             self.trigger = trigger;
             self.buffers.browser.discover(object);
             self.may_act = true;
+            return;
         }
+        progress.first_byte = progress.first_byte.map(|_| clock);
+        if let Some((end, _)) = &mut progress.end {
+            *end = clock;
+            progress.held = Some(trigger);
+        }
+        self.read_names(object, trigger);
     }
 
     fn response_ended(&mut self, place: usize, object: usize) {

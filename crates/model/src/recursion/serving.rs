@@ -78,7 +78,7 @@ impl Load<'_> {
         }
         for &(_, object) in self.workload.named_by(by) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
-            self.buffers.browser.expect(object, by);
+            self.buffers.browser.expect(object, by, self.workload.has_delays());
             let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
             let ready = self.now + Ticks::of(self.parameters.delays.response) + self.workload.think(object);
             self.buffers.browser.objects[object].header = header;

@@ -258,9 +258,11 @@ impl Load<'_> {
         if packets >= STRETCH * EXACT_STRETCHES && duration > Ticks::ZERO {
             let places = 0..self.buffers.connections.len();
             let count = places.clone().filter_map(|place| self.repetitions(place)).min().unwrap_or(0);
+            let count = count.min(self.next_beginning().since(self.now).whole(duration));
             if count > 0 {
                 places.for_each(|place| self.extrapolate(place, count, duration.times(count)));
                 self.pass(duration.times(count));
+                self.bring_forward(duration.times(count));
             }
         }
         (self.skipping.stretch_from, self.skipping.stretch_ends) = (self.now, packets + STRETCH);
@@ -268,6 +270,21 @@ impl Load<'_> {
         for connection in &mut self.buffers.connections {
             connection.mark = (connection.server.sender.acknowledged, connection.ledger);
         }
+    }
+
+    /// Who thinks goes on thinking while others' packets are left out.
+    fn bring_forward(&mut self, span: Ticks) {
+        self.buffers.making.iter_mut().for_each(|making| making.ready = making.ready.since(span));
+        self.buffers.plans.iter_mut().for_each(|plan| plan.due = plan.due.since(span));
+        self.buffers.resolved.iter_mut().flatten().for_each(|resolved| *resolved = resolved.since(span));
+        let connections = self.buffers.connections.iter_mut();
+        connections.for_each(|connection| connection.last_ready = connection.last_ready.since(span));
+    }
+
+    /// When a server or the browser will have thought next.
+    fn next_beginning(&self) -> Ticks {
+        let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
+        self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due).min(making)
     }
 
     /// What a connection that is sending has carried in this stretch.

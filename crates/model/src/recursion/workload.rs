@@ -58,6 +58,8 @@ pub struct Workload {
     objects: Vec<WorkloadObject>,
     /// For each object what its body names, in the order in which the names end.
     named: Vec<Vec<(u64, usize)>>,
+    /// Whether the browser waits before it asks for any of them.
+    has_delays: bool,
 }
 
 impl Workload {
@@ -80,7 +82,8 @@ impl Workload {
             }
         }
         named.iter_mut().for_each(|list: &mut Vec<(u64, usize)>| list.sort_unstable());
-        Ok(Self { objects: objects.to_vec(), named })
+        let has_delays = objects.iter().any(|object| !object.delay.is_zero());
+        Ok(Self { objects: objects.to_vec(), named, has_delays })
     }
 
     /// The objects of `page`.
@@ -105,7 +108,7 @@ impl Workload {
     /// One object of `size`.
     pub fn file(size: Bytes) -> Self {
         let file = WorkloadObject::new(size.min(Bytes::new(MOST_OBJECT)), None);
-        Self { objects: vec![file], named: vec![Vec::new()] }
+        Self { objects: vec![file], named: vec![Vec::new()], has_delays: false }
     }
 
     /// Number of objects.
@@ -120,6 +123,10 @@ impl Workload {
 
     pub(crate) fn object(&self, object: usize) -> &WorkloadObject {
         &self.objects[object]
+    }
+
+    pub(crate) fn has_delays(&self) -> bool {
+        self.has_delays
     }
 
     pub(crate) fn objects(&self) -> &[WorkloadObject] {
