@@ -17,16 +17,18 @@ mod resolve;
 mod scenario;
 pub mod shipped;
 mod traces;
+mod users;
 mod words;
 
 pub use brief::Brief;
 pub use error::ScenarioError;
 pub use open::{open, parse};
-pub use scenario::{RunConfig, Scenario};
+pub use scenario::{RunConfig, Scenario, Users};
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
 pub use farhop_link::{
     Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
 };
 pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
+pub use farhop_web::users::UserModel;
 pub use farhop_web::{Dns, HttpConfig, HttpVersion, Language, Object, Page, Reference, Tls};

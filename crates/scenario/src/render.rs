@@ -20,6 +20,7 @@ impl Scenario {
             segment("lan", &self.lan),
             self.tcp_section(),
             self.page_section(),
+            self.users_section(),
             self.http_section(),
             self.run_section(),
         ];
@@ -45,10 +46,27 @@ impl Scenario {
         )
     }
 
+    /// Users bring their typical page with them.
     fn page_section(&self) -> String {
+        if self.users.as_ref().is_some_and(|users| users.model.typical_page() == self.page) {
+            return String::new();
+        }
         let comments: String = self.page_notes.iter().map(|note| format!("\n# {note}")).collect();
         let table = section("page", &[("table", format!("\"\"\"\n{}\"\"\"", self.page.to_csv()))]);
         format!("{comments}{table}")
+    }
+
+    fn users_section(&self) -> String {
+        let Some(users) = &self.users else { return String::new() };
+        section(
+            "users",
+            &[
+                ("model", quoted(&users.model.to_string())),
+                ("per_terminal", users.per_terminal.to_string()),
+                ("duration", quoted(&duration::format(users.duration))),
+                ("warm_up", quoted(&duration::format(users.warm_up))),
+            ],
+        )
     }
 
     fn http_section(&self) -> String {

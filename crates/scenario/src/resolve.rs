@@ -2,8 +2,8 @@
 
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
-use crate::scenario::{RunConfig, Scenario};
-use crate::{network, words};
+use crate::scenario::{RunConfig, Scenario, Users};
+use crate::{network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
@@ -18,7 +18,8 @@ pub(crate) fn resolve(name: &str, document: &Document, files: &Files) -> Result<
     let link = network::far_link(document, files)?;
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
-    let Graph { page, notes } = page(document, files)?;
+    let users = users::read(document, link.terminals)?;
+    let Graph { page, notes } = page(document, files, users.as_ref())?;
     let scenario = Scenario {
         name: name.to_owned(),
         title,
@@ -28,6 +29,7 @@ pub(crate) fn resolve(name: &str, document: &Document, files: &Files) -> Result<
         tcp,
         page,
         page_notes: notes,
+        users,
         http: http(document)?,
         run: run(document)?,
     };
@@ -60,7 +62,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
 }
 
 /// The page, and how it was read.
-fn page(document: &Document, files: &Files) -> Result<Graph, ValueError> {
+fn page(document: &Document, files: &Files, users: Option<&Users>) -> Result<Graph, ValueError> {
     const ACCEPTED: &str = "one of sizes = \"FILE.csv\", har = \"FILE.har\", table = \"the lines of such a CSV file\", or objects = 20 with \
                             size = \"5 kB\"";
     let listed = |page| Graph { page, notes: Vec::new() };
@@ -79,7 +81,10 @@ fn page(document: &Document, files: &Files) -> Result<Graph, ValueError> {
         }
         (None, None, Some(_), None) => Err(document.missing("page.size", "the size of every object, e.g. \"5 kB\"")),
         (None, None, None, Some(_)) => Err(document.missing("page.objects", "the number of objects, e.g. 20")),
-        (None, None, None, None) => Err(document.missing("page", ACCEPTED)),
+        (None, None, None, None) => {
+            let typical = users.map(|users| listed(users.model.typical_page()));
+            typical.ok_or_else(|| document.missing("page", ACCEPTED))
+        }
         _ => {
             let keys = ["page.sizes", "page.table", "page.har", "page.objects"];
             let given = keys.into_iter().rfind(|key| document.has(key));
@@ -218,7 +223,7 @@ fn or_unlimited<T>(text: &str, parse: impl Fn(&str) -> Result<T, ParseError>) ->
     parse(text).map(Some).map_err(extend)
 }
 
-fn number(text: &str, least: u64, most: u64) -> Result<u64, ParseError> {
+pub(crate) fn number(text: &str, least: u64, most: u64) -> Result<u64, ParseError> {
     let accepted = if least == most { format!("{least}") } else { format!("a whole number from {least} to {most}") };
     let number: u64 = text.parse().map_err(|_| ParseError::new("not a whole number", &accepted))?;
     if (least..=most).contains(&number) { Ok(number) } else { Err(ParseError::new("out of range", accepted)) }

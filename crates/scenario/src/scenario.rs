@@ -3,7 +3,9 @@
 use farhop_link::ChannelConfig;
 use farhop_results::Architecture;
 use farhop_tcp::TcpConfig;
+use farhop_web::users::UserModel;
 use farhop_web::{HttpConfig, Page};
+use std::time::Duration;
 
 /// One network, one workload, the architectures to run it through.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,14 +22,29 @@ pub struct Scenario {
     pub lan: ChannelConfig,
     /// TCP at client and server.
     pub tcp: TcpConfig,
-    /// What is loaded.
+    /// What is loaded; where there are users and no page is given, their typical page.
     pub page: Page,
     /// How the page was read from a recording, and what of that could not be used; a resolved file has these as comments only.
     pub page_notes: Vec<String>,
+    /// Who loads pages of their own, for hours; absent where one client loads `page`.
+    pub users: Option<Users>,
     /// How the client asks for it.
     pub http: HttpConfig,
     /// What to run.
     pub run: RunConfig,
+}
+
+/// A population of users.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Users {
+    /// What they want.
+    pub model: UserModel,
+    /// How many share a terminal.
+    pub per_terminal: u32,
+    /// Virtual time of a simulation, the warm-up included.
+    pub duration: Duration,
+    /// At the beginning; what is asked for meanwhile does not count.
+    pub warm_up: Duration,
 }
 
 /// What to run, how often, from which seed.

@@ -86,6 +86,42 @@ fn values_that_could_not_be_run_are_refused() {
 }
 
 #[test]
+fn users_are_read_and_bring_a_page_with_them() {
+    let read = |assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        let text = "version = 1\n[access]\nterminals = 128\n[users]\nmodel = \"zhou-2004, sizes = fixed\"\n";
+        parse("net", text, &assignments).map_err(|error| error.to_string())
+    };
+    let scenario = read(&["users.per_terminal=3", "users.warm_up=0 s"]).unwrap();
+    let users = scenario.users.clone().unwrap();
+    assert_eq!((users.per_terminal, users.duration, users.warm_up), (3, Duration::from_secs(3600), Duration::ZERO));
+    assert_eq!(
+        (users.model.to_string(), &scenario.page),
+        ("zhou-2004, sizes = fixed".to_owned(), &users.model.typical_page())
+    );
+    assert_eq!(parse("net", &scenario.to_toml(), &[]).unwrap(), scenario);
+    let with_page = read(&["page.objects=2", "page.size=5 kB"]).unwrap();
+    assert_eq!((with_page.page.objects.len(), with_page.users.is_some()), (2, true));
+    assert_eq!(parse("net", &with_page.to_toml(), &[]).unwrap(), with_page);
+    insta::assert_snapshot!(read(&["users.per_terminal=0"]).unwrap_err(), @r#"
+    --set: users.per_terminal = "0": out of range
+      accepted: a whole number from 1 to 1000000
+    "#);
+    insta::assert_snapshot!(read(&["users.per_terminal=1000000"]).unwrap_err(), @r#"
+    --set: users.per_terminal = "1000000": 128000000 users at 128 terminals
+      accepted: at most 1000000 in all
+    "#);
+    insta::assert_snapshot!(read(&["users.warm_up=1 h"]).unwrap_err(), @r#"
+    --set: users.warm_up = "1 h": not below users.duration, which is 3600 s
+      accepted: a part of users.duration, or 0 s
+    "#);
+    insta::assert_snapshot!(error(&format!("{PAGE}[users]\nduration = \"1 h\"\n")), @r#"
+    net.toml: users.model: missing
+      accepted: who the users are, e.g. "zhou-2004"
+    "#);
+}
+
+#[test]
 fn absent_queues_hold_a_bandwidth_delay_product() {
     let text = format!("version = 1\n[link.down]\nrate = \"10 Mbit/s\"\ndelay = \"600 ms\"\n{PAGE}");
     let scenario = parse("net", &text, &[]).unwrap();

@@ -1,19 +1,29 @@
 //! Packets in virtual time: the simulator.
 //!
-//! A scenario's network (client – lan – terminal – far link – gateway – wan – server) is three channels of the `link` crate; at its
-//! ends stand endpoints of the `tcp` crate, a browser driven by the `web` crate's loader, and a server. An event queue of the
-//! machines' timers advances virtual time. The same scenario and seed give the same result, bit by bit, on every machine.
+//! A scenario's network (clients – lans – terminals – far link – gateway – wans – servers) is made of channels of the `link` crate;
+//! between its hosts stand legs, pairs of endpoints of the `tcp` crate; at the hosts run browsers, driven by the `web` crate's
+//! loader, and servers. An event queue of the machines' timers advances virtual time. One client loads one page, or users at every
+//! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
+//! any number of threads.
 //!
-//! Left out so far: every architecture but `direct`, DNS and TLS, processing times, more than one client.
+//! Left out so far: every architecture but `direct`, HTTP/2 and 3, DNS and TLS, processing times.
 
-mod browser;
-mod direct;
+mod client;
+mod engine;
+mod error;
+mod legs;
 mod meter;
-mod path;
-mod queue;
+mod metrics;
+mod network;
+mod page_load;
+mod population;
+mod programs;
+mod report;
 #[cfg(test)]
 mod scenarios;
-mod server;
 mod simulate;
+mod slab;
+mod world;
 
-pub use simulate::{Simulation, simulate};
+pub use engine::EventQueue;
+pub use simulate::{Progress, Simulation, simulate, simulate_with};

@@ -1,9 +1,12 @@
 //! One scenario through every architecture it names.
 
-use crate::direct::{self, LoadError, Outcome};
+use crate::error::SimError;
+use crate::page_load::{self, Outcome};
+use crate::{population, report};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{Congestion, Dns, Scenario, Tls};
+use farhop_scenario::{Dns, Scenario, Tls, Users};
+use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -12,7 +15,7 @@ pub struct Simulation {
     pub rows: Vec<Row>,
     /// The architectures that could not, with the reason.
     pub gaps: Vec<Gap>,
-    /// Every load behind the rows.
+    /// Every load behind the rows; users' pages are too many to be listed.
     pub loads: Vec<Load>,
     /// Events handled.
     pub event_count: u64,
@@ -20,52 +23,109 @@ pub struct Simulation {
     pub packet_hops: u64,
 }
 
-/// Simulates `scenario`; the same scenario and seed give the same result on every machine.
+/// How far a simulation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being simulated.
+    pub architecture: Architecture,
+    /// Which repetition, from 0.
+    pub run: u32,
+    /// The virtual time that it has come to.
+    pub reached: Duration,
+    /// The virtual time at which it ends, if that is known.
+    pub end: Option<Duration>,
+}
+
+/// Simulates `scenario`; the same scenario and seed give the same result on every machine and any number of threads.
 ///
-/// Where something is random the page is loaded as often as the scenario says, with seeds that count up from `seed`, and the row
-/// gives the median; otherwise once, as every load is the same.
+/// Where users load pages, each replication is such a time of so many hours; there are as many as it takes, and as the scenario's
+/// `runs` allow, and the row tells of all their pages. Otherwise, where something is random the page is loaded as often as the
+/// scenario says, with seeds that count up from `seed`, and the row gives the median; where nothing is random once, as every
+/// load is the same.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
+    simulate_with(scenario, seed, &mut |_| {})
+}
+
+/// The same; `heard` is told of progress, often enough to show it.
+pub fn simulate_with(scenario: &Scenario, seed: u64, heard: &mut dyn FnMut(Progress)) -> Simulation {
     let mut simulation = Simulation::default();
-    for architecture in &scenario.run.architectures {
-        let result = match architecture {
-            Architecture::Direct => match unknown(scenario) {
-                Some(what) => Err(format!("the simulator does not know {what} yet")),
-                None => simulation.load_directly(scenario, seed).map_err(|error| error.to_string()),
-            },
-            _ => Err("the simulated accelerator comes with the simulator's transports".to_owned()),
-        };
-        if let Err(reason) = result {
-            simulation.gaps.push(Gap { architecture: *architecture, source: Source::Simulated, reason });
+    for architecture in scenario.run.architectures.iter().copied() {
+        if let Err(reason) = simulation.add(scenario, architecture, seed, heard) {
+            simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
         }
     }
     simulation
 }
 
 impl Simulation {
-    fn load_directly(&mut self, scenario: &Scenario, seed: u64) -> Result<(), LoadError> {
+    /// Adds the row of one architecture.
+    fn add(
+        &mut self,
+        scenario: &Scenario,
+        architecture: Architecture,
+        seed: u64,
+        heard: &mut dyn FnMut(Progress),
+    ) -> Result<(), SimError> {
+        if architecture != Architecture::Direct {
+            return Err(SimError::NoTransport);
+        }
+        if let Some(what) = unknown(scenario) {
+            return Err(SimError::Unknown(what));
+        }
+        match &scenario.users {
+            Some(users) => self.add_users(scenario, users, architecture, seed, heard),
+            None => self.add_loads(scenario, architecture, seed, heard),
+        }
+    }
+
+    /// Loads the page as often as it takes.
+    fn add_loads(
+        &mut self,
+        scenario: &Scenario,
+        architecture: Architecture,
+        seed: u64,
+        heard: &mut dyn FnMut(Progress),
+    ) -> Result<(), SimError> {
         let runs = if is_random(scenario) { scenario.run.runs.max(1) } else { 1 };
-        let load = |run: u32| direct::load(scenario, seed.wrapping_add(u64::from(run)), run);
-        let outcomes = (0..runs).map(load).collect::<Result<Vec<Outcome>, LoadError>>()?;
+        let load = |run: u32| {
+            let outcome = page_load::load(scenario, architecture, seed.wrapping_add(u64::from(run)), run)?;
+            heard(Progress { architecture, run, reached: outcome.end, end: None });
+            Ok(outcome)
+        };
+        let outcomes = (0..runs).map(load).collect::<Result<Vec<Outcome>, SimError>>()?;
         self.event_count += outcomes.iter().map(|outcome| outcome.events).sum::<u64>();
-        self.packet_hops += outcomes.iter().map(|outcome| outcome.traffic.hops).sum::<u64>();
+        self.packet_hops += outcomes.iter().map(|outcome| outcome.hops).sum::<u64>();
         let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
-        self.rows.extend(row(scenario, &loads));
+        self.rows.extend(report::of_loads(scenario, &loads));
         self.loads.extend(loads);
+        Ok(())
+    }
+
+    /// Lets users load pages.
+    fn add_users(
+        &mut self,
+        scenario: &Scenario,
+        users: &Users,
+        architecture: Architecture,
+        seed: u64,
+        heard: &mut dyn FnMut(Progress),
+    ) -> Result<(), SimError> {
+        let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
+        let replications = population::run(scenario, users, seed, population::cores(), &mut heard)?;
+        self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();
+        self.packet_hops += replications.iter().map(|replication| replication.hops).sum::<u64>();
+        self.rows.push(report::of_users(scenario, users, architecture, &replications));
         Ok(())
     }
 }
 
 /// What of the scenario's page and its use of HTTP cannot be simulated.
 fn unknown(scenario: &Scenario) -> Option<&'static str> {
-    let (http, objects) = (&scenario.http, &scenario.page.objects);
-    let thinks = objects.iter().any(|object| !(object.think.is_zero() && object.delay.is_zero()));
+    let http = &scenario.http;
     let unknowns = [
         (http.version.is_multiplexed(), "HTTP/2 and 3"),
         (http.tls != Tls::None, "TLS"),
         (http.dns != Dns::None, "DNS"),
-        (http.persistence.is_some(), "idle timeouts of connections"),
-        (scenario.page.hosts.len() > 1, "several hosts"),
-        (thinks, "servers and browsers that think"),
     ];
     unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
 }
@@ -94,26 +154,6 @@ fn rolls_dice(direction: &DirectionConfig) -> bool {
         || direction.jitter != Jitter::None
         || matches!(direction.outages, Outages::Random { .. })
         || probabilities.into_iter().any(|probability| !probability.is_zero())
-}
-
-fn row(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
-    let loads: Vec<&Load> = loads.iter().collect();
-    let idle = match scenario.link.terminals {
-        1 => String::new(),
-        terminals => format!("; {} other terminals are idle", terminals - 1),
-    };
-    let note = format!("TCP {}{idle}", controller(scenario.tcp.congestion));
-    let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
-    Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
-}
-
-fn controller(congestion: Congestion) -> &'static str {
-    match congestion {
-        Congestion::Reno => "Reno",
-        Congestion::NewReno => "NewReno",
-        Congestion::Cubic => "CUBIC with HyStart",
-        Congestion::Bbr => "BBR",
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,117 @@
+//! A client: somebody who loads one page, or page after page with time to think in between.
+
+use crate::network::Line;
+use crate::programs::Browser;
+use farhop_units::Instant;
+use farhop_web::users::{User, Visit};
+use farhop_web::{HttpConfig, Page};
+
+/// Who wants pages.
+#[derive(Debug)]
+pub(crate) struct Client {
+    terminal: u16,
+    /// The first of its servers, and how many it has.
+    servers: (u32, u32),
+    /// Present from the first page on.
+    pub(crate) browser: Option<Box<Browser>>,
+    wish: Wish,
+    /// A page is being loaded.
+    pub(crate) is_loading: bool,
+    /// When the next page is asked for, while none is being loaded.
+    next_page: Option<Instant>,
+    /// When a wake-up is scheduled, if one is.
+    wake: Option<Instant>,
+    /// It waits for its turn to act.
+    pub(crate) is_awake: bool,
+}
+
+/// What a client will load.
+#[derive(Debug)]
+enum Wish {
+    /// This page, and nothing after it.
+    Once(Option<Page>),
+    /// Page after page, as a user does, who has the present one under way.
+    Always { user: Box<User>, think: std::time::Duration },
+}
+
+impl Client {
+    /// A client that loads `page` once, from the beginning of the run; each of its hosts has a server.
+    pub(crate) fn once(terminal: u16, page: Page) -> Self {
+        let servers = u32::try_from(page.hosts.len()).expect("a page has fewer hosts");
+        Self::new(terminal, (0, servers), Wish::Once(Some(page)), Some(Instant::START))
+    }
+
+    /// A client that is a user, with so many servers after the first one.
+    pub(crate) fn user(terminal: u16, servers: (u32, u32), user: User) -> Self {
+        let first = Instant::START + user.first_think();
+        let think = std::time::Duration::ZERO;
+        Self::new(terminal, servers, Wish::Always { user: Box::new(user), think }, Some(first))
+    }
+
+    fn new(terminal: u16, servers: (u32, u32), wish: Wish, next_page: Option<Instant>) -> Self {
+        Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
+    }
+
+    /// How many servers the clients up to this one have.
+    pub(crate) fn last_server(&self) -> u32 {
+        self.servers.0 + self.servers.1
+    }
+
+    /// The way to a host of the page. Hosts beyond the client's servers share the last one.
+    pub(crate) fn line(&self, host: usize) -> Line {
+        let (first, count) = self.servers;
+        let place = u32::try_from(host).unwrap_or(u32::MAX).min(count.saturating_sub(1));
+        Line { terminal: self.terminal, server: first + place }
+    }
+
+    /// Does what is due. Returns whether it is the wake-up that counts.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, http: HttpConfig) -> bool {
+        if self.wake != Some(now) {
+            return false;
+        }
+        self.wake = None;
+        if let Some(browser) = &mut self.browser {
+            browser.handle_timeout(now);
+        }
+        if self.next_page.take_if(|at| *at <= now).is_some() {
+            self.begin(now, http);
+        }
+        true
+    }
+
+    fn begin(&mut self, now: Instant, http: HttpConfig) {
+        let page = match &mut self.wish {
+            Wish::Once(page) => page.take(),
+            Wish::Always { user, think } => {
+                let visit: Visit = user.next_visit();
+                *think = visit.think;
+                Some(visit.page)
+            }
+        };
+        self.is_loading = page.is_some();
+        match (page, &mut self.browser) {
+            (Some(page), Some(browser)) => browser.next_page(now, page),
+            (Some(page), none) => *none = Some(Box::new(Browser::new(now, page, http))),
+            (None, _) => {}
+        }
+    }
+
+    /// The page is there: a user thinks, and asks for the next one.
+    pub(crate) fn think(&mut self, now: Instant) {
+        self.is_loading = false;
+        if let Wish::Always { think, .. } = &self.wish {
+            self.next_page = Some(now + *think);
+        }
+    }
+
+    /// When to be woken, if a wake-up at that time or before it is not scheduled yet.
+    pub(crate) fn rearm(&mut self) -> Option<Instant> {
+        let own = self.browser.as_ref().and_then(|browser| browser.next_timeout());
+        let due = self.next_page.into_iter().chain(own).min()?;
+        if self.wake.is_some_and(|wake| wake <= due) {
+            return None;
+        }
+        self.wake = Some(due);
+        Some(due)
+    }
+}

@@ -1,0 +1,41 @@
+//! Why a simulation has no result.
+
+use farhop_tcp::TcpError;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Virtual time after which a load counts as failed; nobody waits that long for a page.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Packets after which a load counts as failed: an hour of full ones at 100 Mbit/s, with their ACKs, which take the simulator
+/// some ten seconds. Virtual time alone is no bound where a link is fast.
+pub(crate) const MOST_PACKETS: u64 = 50_000_000;
+
+/// Connections at once after which a simulation is given up; they take some two gigabytes.
+pub(crate) const MOST_LEGS: usize = 500_000;
+
+/// Packets on their way at once after which a simulation is given up, in queues without an end.
+pub(crate) const MOST_HELD: usize = 10_000_000;
+
+/// Why there is no result.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum SimError {
+    #[error("the page was not complete after {} s of virtual time", PATIENCE.as_secs())]
+    OutOfPatience,
+    #[error("the page takes more than {MOST_PACKETS} packets; a smaller page can be simulated")]
+    TooManyPackets,
+    #[error("a path without delay and with unlimited rates takes no time")]
+    NoTime,
+    #[error("more than {MOST_LEGS} connections at once after {} s: the network cannot carry what the users want", .0.as_secs())]
+    TooManyLegs(Duration),
+    #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what the users want", .0.as_secs())]
+    TooManyHeld(Duration),
+    #[error("no page that was asked for from {} s on was complete at {} s", .0.as_secs_f64(), .1.as_secs_f64())]
+    NoPages(Duration, Duration),
+    #[error("the simulated accelerator comes with the simulator's transports")]
+    NoTransport,
+    #[error("the simulator does not know {0} yet")]
+    Unknown(&'static str),
+    #[error(transparent)]
+    Tcp(#[from] TcpError),
+}

@@ -1,0 +1,147 @@
+//! What travels through the network: the way of a packet, small, while the packet itself waits where it was put.
+
+use farhop_link::{Destination, Direction, Packet};
+use farhop_tcp::{Codepoint, Segment};
+use farhop_units::Bytes;
+
+/// Where something stands on the line from a client to a server. Stage n of the network lies between place n and the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// At a client.
+    Client,
+    /// At the slow end of the far link.
+    Terminal,
+    /// At the fast end of the far link.
+    Gateway,
+    /// At a server.
+    Server,
+}
+
+/// One line from a client to a server: over which terminal, to which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) terminal: u16,
+    pub(crate) server: u32,
+}
+
+/// The part of a line that a connection spans, from the client's side to the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) line: Line,
+    pub(crate) near: Place,
+    pub(crate) far: Place,
+}
+
+/// One end of a route, or of what spans it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The client's side.
+    Near,
+    /// The server's side.
+    Far,
+}
+
+impl Side {
+    /// The other end.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+
+    /// Which way packets from here go.
+    pub(crate) const fn direction(self) -> Direction {
+        match self {
+            Self::Near => Direction::Up,
+            Self::Far => Direction::Down,
+        }
+    }
+}
+
+/// What can be sent through the network.
+pub(crate) trait Content: Clone {
+    /// Size on the wire, IP header included.
+    fn wire_bytes(&self) -> Bytes;
+
+    /// Whether its sender understands explicit congestion notification (RFC 3168).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// A queue has marked it.
+    fn mark_congestion(&mut self) {}
+}
+
+impl Content for Segment {
+    fn wire_bytes(&self) -> Bytes {
+        Self::wire_bytes(self)
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.codepoint != Codepoint::NotCapable
+    }
+
+    fn mark_congestion(&mut self) {
+        self.codepoint = Codepoint::Experienced;
+    }
+}
+
+/// A packet on its way. Channels move it from list to list, so it holds no more than they ask for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    /// Where the packet is kept.
+    pub(super) content: u32,
+    /// Which leg it belongs to.
+    pub(super) leg: u32,
+    /// Size on the wire.
+    pub(super) bytes: u32,
+    pub(super) server: u32,
+    pub(super) terminal: u16,
+    /// The terminal of the channel that it is in, which has no other unless it is the far link.
+    pub(super) port: u16,
+    /// Where it leaves the network.
+    pub(super) to: Place,
+    /// The end that sent it.
+    pub(super) from: Side,
+    pub(super) is_ecn_capable: bool,
+    /// A queue has marked it on the way.
+    pub(super) is_marked: bool,
+    /// A bit has been flipped on the way.
+    pub(super) is_damaged: bool,
+    /// The link has made this one from another, which leaves the channel right after it and keeps the packet.
+    pub(super) is_copy: bool,
+}
+
+impl Clone for Parcel {
+    /// What a link does to duplicate a packet.
+    fn clone(&self) -> Self {
+        Self { is_copy: true, ..*self }
+    }
+}
+
+impl Packet for Parcel {
+    fn wire_bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.bytes))
+    }
+
+    fn destination(&self) -> Destination {
+        Destination::Terminal(self.port)
+    }
+
+    fn flow(&self) -> u64 {
+        u64::from(self.leg)
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.is_ecn_capable
+    }
+
+    fn mark_congestion(&mut self) {
+        self.is_marked = true;
+    }
+
+    fn corrupt(&mut self, _draw: u64) {
+        self.is_damaged = true;
+    }
+}

@@ -1,0 +1,174 @@
+//! Ways through the network, and the law that no packet appears or disappears.
+
+use super::*;
+use crate::scenarios::demo;
+use farhop_link::{LossModel, QueueLimit};
+use farhop_units::Probability;
+use proptest::prelude::*;
+use std::time::Duration;
+
+const WHOLE: Route = Route { line: Line { terminal: 0, server: 0 }, near: Place::Client, far: Place::Server };
+
+/// A packet of nothing but headers, with a number.
+impl Content for u64 {
+    fn wire_bytes(&self) -> Bytes {
+        Bytes::new(52)
+    }
+}
+
+/// A network whose packets are numbers.
+struct Net {
+    network: Network<u64>,
+    events: Events,
+}
+
+impl Net {
+    fn new(scenario: &Scenario, seed: u64) -> Self {
+        Self { network: Network::new(scenario, 2, seed, Meter::of_intervals()), events: Events::new() }
+    }
+
+    fn send(&mut self, now: Instant, from: Side, route: Route, number: u64) {
+        self.network.send(now, from, (0, route), number);
+        self.network.settle(now, &mut self.events);
+    }
+
+    /// Number, end and time in ms of all that arrives from now on.
+    fn arrivals(&mut self) -> Vec<(u64, Side, u128)> {
+        let mut arrivals = Vec::new();
+        let mut take = |network: &mut Network<u64>, now: Instant| {
+            for outcome in core::iter::from_fn(|| network.poll()) {
+                if let Outcome::Arrived { side, packet, .. } = outcome {
+                    arrivals.push((packet, side, now.since(Instant::START).as_millis()));
+                }
+            }
+        };
+        take(&mut self.network, Instant::START);
+        while let Some((now, Event::Stage(stage))) = self.events.pop() {
+            self.network.handle_timeout(now, stage);
+            self.network.settle(now, &mut self.events);
+            take(&mut self.network, now);
+        }
+        arrivals
+    }
+}
+
+/// 250 ms each way, 40 ms to the server, 2 ms to the client, 3 terminals.
+fn network() -> Scenario {
+    let mut scenario = demo();
+    (scenario.link.down.rate, scenario.link.up.rate, scenario.link.terminals) = (None, None, 3);
+    for (channel, ms) in [(&mut scenario.wan, 40), (&mut scenario.lan, 2)] {
+        (channel.down.delay, channel.up.delay) = (Duration::from_millis(ms), Duration::from_millis(ms));
+    }
+    scenario
+}
+
+#[test]
+fn a_packet_passes_what_lies_between_the_ends_of_its_leg() {
+    use Place::{Client, Gateway, Server, Terminal};
+    let line = Line { terminal: 2, server: 1 };
+    for (near, far, ms, hops) in [
+        (Client, Server, 292, 3),
+        (Client, Gateway, 252, 2),
+        (Client, Terminal, 2, 1),
+        (Terminal, Gateway, 250, 1),
+        (Terminal, Server, 290, 2),
+        (Gateway, Server, 40, 1),
+    ] {
+        for from in [Side::Near, Side::Far] {
+            let mut net = Net::new(&network(), 1);
+            net.send(Instant::START, from, Route { line, near, far }, 7);
+            assert_eq!(net.arrivals(), [(7, from.other(), ms)], "{near:?} {far:?} {from:?}");
+            assert_eq!(net.network.traffic().hops, hops);
+        }
+    }
+}
+
+#[test]
+fn channels_that_constrain_nothing_are_no_hops() {
+    let mut net = Net::new(&demo(), 1);
+    net.send(Instant::START, Side::Near, WHOLE, 1);
+    assert_eq!(net.arrivals().len(), 1);
+    assert_eq!(net.network.traffic(), Traffic { offered: 1, delivered: 1, hops: 1, ..Traffic::default() });
+}
+
+#[test]
+fn lans_of_different_terminals_do_not_wait_for_each_other() {
+    let mut scenario = network();
+    scenario.lan.up.rate = farhop_units::Rate::from_bits_per_second(52 * 8);
+    let times = |terminals: [u16; 2]| {
+        let mut net = Net::new(&scenario, 1);
+        for terminal in terminals {
+            let line = Line { terminal, server: 0 };
+            net.send(Instant::START, Side::Near, Route { line, near: Place::Client, far: Place::Terminal }, 0);
+        }
+        net.arrivals().into_iter().map(|(_, _, ms)| ms).collect::<Vec<_>>()
+    };
+    assert_eq!(times([0, 1]), [1002, 1002]);
+    assert_eq!(times([1, 1]), [1002, 2002]);
+}
+
+#[test]
+fn damaged_packets_arrive_and_are_thrown_away() {
+    let mut scenario = demo();
+    scenario.link.down.corruption = Probability::ONE;
+    let mut net = Net::new(&scenario, 1);
+    net.send(Instant::START, Side::Far, WHOLE, 1);
+    net.send(Instant::START, Side::Near, WHOLE, 2);
+    assert_eq!(net.arrivals().iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [2]);
+    assert_eq!((net.network.traffic().dropped, net.network.held()), (1, 0));
+}
+
+#[test]
+fn a_copy_is_a_packet_of_its_own() {
+    let mut scenario = network();
+    scenario.link.down.duplication = Probability::ONE;
+    scenario.wan.down.duplication = Probability::ONE;
+    let mut net = Net::new(&scenario, 1);
+    net.send(Instant::START, Side::Far, WHOLE, 9);
+    assert_eq!(net.arrivals(), [(9, Side::Near, 292); 4]);
+    let traffic = net.network.traffic();
+    assert_eq!((traffic.offered, traffic.duplicated, traffic.delivered, net.network.held()), (1, 3, 4, 0));
+}
+
+proptest! {
+    #[test]
+    fn what_is_offered_is_delivered_dropped_or_held(
+        loss in 0.0..1.0, duplication in 0.0..1.0, queue in 0_u64..2000, seed: u64,
+        sends in prop::collection::vec((0_u64..1_000_000, 0_u16..3, any::<bool>()), 1..300),
+    ) {
+        let probability = |value| Probability::new(value).expect("from 0 to 1");
+        let mut scenario = network();
+        scenario.link.down.rate = Some(farhop_units::Rate::mbps(1));
+        scenario.link.down.queue = QueueLimit::Bytes(Bytes::new(queue));
+        scenario.link.down.duplication = probability(duplication);
+        scenario.link.up.loss = LossModel::Bernoulli(probability(loss));
+        scenario.wan.up.corruption = probability(loss / 2.0);
+        scenario.wan.down.rate = Some(farhop_units::Rate::mbps(10));
+        let mut net = Net::new(&scenario, seed);
+        let (mut now, mut offered, mut outcomes) = (Instant::START, 0, Vec::new());
+        let mut check = |net: &mut Net, offered: u64| {
+            outcomes.extend(core::iter::from_fn(|| net.network.poll()));
+            let traffic = net.network.traffic();
+            prop_assert_eq!(traffic.offered, offered);
+            prop_assert_eq!(traffic.offered + traffic.duplicated, traffic.delivered + traffic.dropped + net.network.held() as u64);
+            let count = |kind: fn(&Outcome<u64>) -> bool| outcomes.iter().filter(|outcome| kind(outcome)).count() as u64;
+            prop_assert_eq!(count(|outcome| matches!(outcome, Outcome::Arrived { .. })), traffic.delivered);
+            prop_assert_eq!(count(|outcome| matches!(outcome, Outcome::Dropped { .. })), traffic.dropped);
+            prop_assert_eq!(count(|outcome| matches!(outcome, Outcome::Duplicated { .. })), traffic.duplicated);
+            Ok(())
+        };
+        for (gap, terminal, up) in sends {
+            now += Duration::from_nanos(gap);
+            let route = Route { line: Line { terminal, server: u32::from(terminal) % 2 }, ..WHOLE };
+            net.send(now, if up { Side::Near } else { Side::Far }, route, offered);
+            offered += 1;
+            check(&mut net, offered)?;
+        }
+        while let Some((now, Event::Stage(stage))) = net.events.pop() {
+            net.network.handle_timeout(now, stage);
+            net.network.settle(now, &mut net.events);
+            check(&mut net, offered)?;
+        }
+        prop_assert_eq!(net.network.held(), 0);
+    }
+}

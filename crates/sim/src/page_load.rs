@@ -1,0 +1,69 @@
+//! One client loads the scenario's page once, over a network where nobody else is.
+
+use crate::client::Client;
+use crate::error::{MOST_PACKETS, PATIENCE, SimError};
+use crate::meter::Meter;
+use crate::metrics::Metrics;
+use crate::programs::Browser;
+use crate::world::World;
+use farhop_results::{Architecture, CacheState, Load, Source};
+use farhop_scenario::Scenario;
+use farhop_units::Instant;
+use std::time::Duration;
+
+/// A load and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) load: Load,
+    /// How long it took.
+    pub(crate) end: Duration,
+    pub(crate) events: u64,
+    pub(crate) hops: u64,
+}
+
+/// Loads the scenario's page once.
+pub(crate) fn load(scenario: &Scenario, architecture: Architecture, seed: u64, run: u32) -> Result<Outcome, SimError> {
+    check_bounds(scenario)?;
+    let client = Client::once(0, scenario.page.clone());
+    let mut world = World::new(scenario, seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
+    while loaded(&world).is_none() {
+        let at = world.step()?.ok_or(SimError::OutOfPatience)?;
+        if world.network().traffic().offered > MOST_PACKETS {
+            return Err(SimError::TooManyPackets);
+        }
+        if at - Instant::START > PATIENCE {
+            return Err(SimError::OutOfPatience);
+        }
+    }
+    let browser = loaded(&world).ok_or(SimError::OutOfPatience)?;
+    let end = browser.end().filter(|end| *end > Instant::START).ok_or(SimError::NoTime)?;
+    let load = Load {
+        architecture,
+        source: Source::Simulated,
+        state: CacheState::Cold,
+        run,
+        page_load_s: end.as_secs_f64(),
+        first_byte_s: browser.first_byte().unwrap_or(end).as_secs_f64(),
+        objects: browser.timings(),
+        link: world.network().meter().samples(end),
+    };
+    Ok(Outcome { load, end: end - Instant::START, events: world.event_count(), hops: world.network().traffic().hops })
+}
+
+/// The browser with its page, once that is complete.
+fn loaded<'a>(world: &'a World<'_>) -> Option<&'a Browser> {
+    let client = &world.clients()[0];
+    client.browser.as_deref().filter(|_| !client.is_loading)
+}
+
+/// Refuses what no load within the bounds can do, before trying.
+fn check_bounds(scenario: &Scenario) -> Result<(), SimError> {
+    let bodies = scenario.page.total_bytes().get() / scenario.tcp.mss.get().max(1);
+    if farhop_model::limit(scenario) > PATIENCE {
+        Err(SimError::OutOfPatience)
+    } else if bodies > MOST_PACKETS {
+        Err(SimError::TooManyPackets)
+    } else {
+        Ok(())
+    }
+}

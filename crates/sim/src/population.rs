@@ -1,0 +1,253 @@
+//! Users at every terminal, each loading page after page and thinking in between, for hours of virtual time.
+//!
+//! Users are numbered through all terminals; what user n wants is the same whatever the network and the architecture (common
+//! random numbers), so that differences between architectures are not noise. Each user has servers of its own. What is asked for
+//! before the warm-up is over does not count, and neither do pages that are not complete at the end, whose number is told.
+//!
+//! The whole is repeated with other seeds, on all cores, until the mean page time is known to 5 % (half of its 95 % confidence
+//! interval over the replications) or as often as the scenario's `runs` say. Which replications count follows from their
+//! results in order, never from which thread was faster.
+
+use crate::client::Client;
+use crate::error::SimError;
+use crate::meter::Meter;
+use crate::metrics::{Metrics, half_width, mean};
+use crate::world::World;
+use farhop_link::Direction;
+use farhop_scenario::{Scenario, Users};
+use farhop_units::random::Stream;
+use farhop_units::{Bytes, Instant};
+use farhop_web::users::User;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// Half of the confidence interval, relative to the mean, that is narrow enough.
+const NARROW: f64 = 0.05;
+/// Two replications agree by chance too easily.
+const LEAST_REPLICATIONS: usize = 3;
+/// How often progress is told.
+const STEPS: u32 = 200;
+
+/// What one replication has shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Replication {
+    pub(crate) metrics: Metrics,
+    /// Pages begun in the measured time that were not complete at its end.
+    pub(crate) unfinished: u64,
+    /// What the far link delivered in the measured time, down and up.
+    pub(crate) carried: [Bytes; 2],
+    /// Most connections at once.
+    pub(crate) connections: usize,
+    pub(crate) events: u64,
+    pub(crate) hops: u64,
+}
+
+/// The result of a replication; `None` if it was given up because others were enough.
+type Replicated = Result<Option<Replication>, SimError>;
+
+/// Runs one replication; `goes_on` hears of virtual time and returns whether to go on.
+fn replicate(scenario: &Scenario, users: &Users, seed: u64, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+    let (from, end) = (Instant::START + users.warm_up, Instant::START + users.duration);
+    let clients = clients(scenario, users, seed);
+    let mut world = World::new(scenario, seed, clients, Meter::of_total(from), Metrics::new(from));
+    let mut next_step = Instant::START;
+    while let Some(at) = world.step()?.filter(|at| *at < end) {
+        if at < next_step {
+            continue;
+        }
+        next_step = at + users.duration / STEPS;
+        world.check_size()?;
+        if !goes_on(at - Instant::START) {
+            return Ok(None);
+        }
+    }
+    conclude(&world, users).map(Some)
+}
+
+fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
+    let metrics = world.metrics();
+    if metrics.pages.count() == 0 {
+        return Err(SimError::NoPages(users.warm_up, users.duration));
+    }
+    let loading = world.clients().iter().filter(|client| client.is_loading);
+    let begun = loading.filter_map(|client| client.browser.as_ref()).filter(|browser| metrics.counts(browser.began()));
+    Ok(Replication {
+        metrics: metrics.clone(),
+        unfinished: begun.count() as u64,
+        carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
+        connections: world.legs().peak(),
+        events: world.event_count(),
+        hops: world.network().traffic().hops,
+    })
+}
+
+/// All users, those of one terminal next to each other.
+fn clients(scenario: &Scenario, users: &Users, seed: u64) -> Vec<Client> {
+    let hosts = u32::try_from(scenario.page.hosts.len()).unwrap_or(1);
+    let terminals = 0..scenario.link.terminals.max(1);
+    let seats = terminals.flat_map(|terminal| (0..users.per_terminal).map(move |_| terminal));
+    let client = |(number, terminal): (u32, u16)| {
+        Client::user(terminal, (number * hosts, hosts), User::new(&users.model, seed, number))
+    };
+    (0..).zip(seats).map(client).collect()
+}
+
+/// What a thread tells.
+enum News {
+    /// A replication has come to this time.
+    Reached(u32, Duration),
+    /// A replication is over.
+    Done(u32, Box<Replicated>),
+}
+
+/// Replications to be done, for several threads.
+struct Work<'a> {
+    scenario: &'a Scenario,
+    users: &'a Users,
+    seed: u64,
+    most: u32,
+    /// The first that nobody has begun.
+    next: AtomicU32,
+    is_enough: AtomicBool,
+}
+
+/// Runs replications on so many threads until enough are known; returns those that count, in order. `heard` is told which has
+/// come to which time.
+pub(crate) fn run(
+    scenario: &Scenario,
+    users: &Users,
+    seed: u64,
+    threads: usize,
+    heard: &mut dyn FnMut(u32, Duration),
+) -> Result<Vec<Replication>, SimError> {
+    let most = scenario.run.runs.max(1);
+    let work = Work { scenario, users, seed, most, next: AtomicU32::new(0), is_enough: AtomicBool::new(false) };
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut results: Vec<Option<Result<Replication, SimError>>> = vec![None; most as usize];
+    std::thread::scope(|scope| {
+        for sender in vec![sender; threads.clamp(1, most as usize)] {
+            scope.spawn(|| work.run(sender));
+        }
+        for news in receiver {
+            match news {
+                News::Reached(replication, time) => heard(replication, time),
+                News::Done(replication, result) => results[replication as usize] = result.transpose(),
+            }
+            work.is_enough.store(enough(&results).is_some(), Ordering::Relaxed);
+        }
+    });
+    let count = enough(&results).unwrap_or(results.len());
+    results.into_iter().take(count).flatten().collect()
+}
+
+/// As many threads as there are cores.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Work<'_> {
+    /// Runs replications that nobody else runs.
+    fn run(&self, sender: Sender<News>) {
+        while !self.is_enough.load(Ordering::Relaxed) {
+            let replication = self.next.fetch_add(1, Ordering::Relaxed);
+            if replication >= self.most {
+                return;
+            }
+            let mut goes_on =
+                |time| sender.send(News::Reached(replication, time)).is_ok() && !self.is_enough.load(Ordering::Relaxed);
+            let seed = Stream::new(self.seed, u64::from(replication)).bits(0);
+            let result = Box::new(replicate(self.scenario, self.users, seed, &mut goes_on));
+            if sender.send(News::Done(replication, result)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// How many of the first replications are enough: up to a failure, until the mean is known well enough, or all of them.
+fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
+    let mut means = Vec::new();
+    for result in results {
+        let Ok(replication) = result.as_ref()? else { return Some(means.len() + 1) };
+        means.push(replication.metrics.pages.mean());
+        let is_narrow = half_width(&means).is_some_and(|half| half <= NARROW * mean(&means));
+        if means.len() == results.len() || (means.len() >= LEAST_REPLICATIONS && is_narrow) {
+            return Some(means.len());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(assignments: &[&str]) -> Scenario {
+        let usual = ["users.model=zhou-2004", "users.duration=3 min", "users.warm_up=30 s", "access.terminals=6"];
+        let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
+        farhop_scenario::open("rwbp-128", &assignments).expect("the assignments are right")
+    }
+
+    fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
+        let users = scenario.users.clone().expect("there are users");
+        run(scenario, &users, 1, threads, &mut |_, _| {}).expect("pages are complete")
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let scenario = scenario(&["run.runs=5"]);
+        let alone = replications(&scenario, 1);
+        assert!((3..=5).contains(&alone.len()));
+        assert_eq!(alone, replications(&scenario, 2));
+        assert_eq!(alone, replications(&scenario, 7));
+        assert_ne!(alone[0], alone[1]);
+    }
+
+    #[test]
+    fn users_want_the_same_whatever_the_network() {
+        let pages = |assignments: &[&str]| {
+            let scenario = scenario(assignments);
+            let users = scenario.users.clone().expect("there are users");
+            clients(&scenario, &users, 7)
+                .into_iter()
+                .map(|mut client| {
+                    let due = client.rearm().expect("it begins");
+                    client.handle_timeout(due, scenario.http);
+                    (due, client.browser.expect("it loads").page().clone())
+                })
+                .collect::<Vec<_>>()
+        };
+        let usual = pages(&[]);
+        assert_eq!(usual, pages(&["link.down.rate=1 Mbit/s", "http.version=1.0"]));
+        assert_eq!(pages(&["users.per_terminal=2", "access.terminals=3"]), usual);
+    }
+
+    #[test]
+    fn a_failure_ends_the_replications() {
+        let mut broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
+        let users = broken.users.take().expect("there are users");
+        let error = run(&broken, &users, 1, 2, &mut |_, _| {}).expect_err("nothing arrives");
+        assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
+    }
+
+    #[test]
+    fn a_narrow_interval_is_enough() {
+        let replication = replications(&scenario(&["run.runs=1"]), 1).remove(0);
+        let with_mean = |seconds: u64| {
+            let mut replication = replication.clone();
+            replication.metrics = Metrics::default();
+            replication.metrics.pages.add(Duration::from_secs(seconds));
+            Some(Ok(replication))
+        };
+        let results = |means: &[u64], most: usize| {
+            let mut results: Vec<_> = means.iter().map(|mean| with_mean(*mean)).collect();
+            results.resize_with(most, || None);
+            enough(&results)
+        };
+        assert_eq!(results(&[100, 101], 9), None, "two are too few");
+        assert_eq!(results(&[100, 101, 102], 9), Some(3));
+        assert_eq!(results(&[100, 150, 102, 100], 9), None);
+        assert_eq!(results(&[100, 150, 102, 100], 4), Some(4), "there are no more");
+    }
+}

@@ -1,0 +1,391 @@
+//! The client's application: a browser that asks for what it has learned of, and notes when everything happened.
+//!
+//! Which connection to open and what to ask on it is decided by [`Loader`], as in the real client. An object is learned of once
+//! the bytes of the referring body have arrived in order up to the end of the reference to it, and asked for once the browser has
+//! had its own time for it (parsing, scripts). Responses carry no bytes, so that a body's length is all there is to it.
+//!
+//! Idle connections serve the next page. They are closed after the time that the scenario gives; if it gives none, when the
+//! client turns to a page that has nothing at their host. Left out: rendering time, caches.
+
+use crate::legs::Message;
+use farhop_results::ObjectTiming;
+use farhop_units::{Bytes, Instant};
+use farhop_web::{HttpConfig, Loader, LoaderAction, Page};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// One connection as the browser sees it.
+#[derive(Debug, Clone)]
+struct Connection {
+    /// What the loader calls it.
+    number: usize,
+    leg: u32,
+    host: String,
+    opened: Instant,
+    /// Has it carried a request?
+    used: bool,
+    /// When it has been idle for too long, if it is still idle then.
+    idle_end: Option<Instant>,
+}
+
+/// What is known of one object's load.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    /// Bytes of status line and headers still to come.
+    header: Bytes,
+    body: Bytes,
+    connection: usize,
+    discovered: Option<Instant>,
+    connect: Option<Instant>,
+    request: Option<Instant>,
+    first_byte: Option<Instant>,
+    end: Option<Instant>,
+}
+
+/// The browser of one client.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    page: Page,
+    http: HttpConfig,
+    loader: Loader,
+    connections: Vec<Connection>,
+    objects: Vec<Progress>,
+    /// For each object, what its body names and has not been read so far: how much must be read, and the object it names.
+    references: Vec<VecDeque<(Bytes, usize)>>,
+    /// Objects that are known and will be asked for when the browser has had its time.
+    delayed: Vec<(Instant, usize)>,
+    /// Connections to be closed.
+    left: Vec<usize>,
+    began: Instant,
+    /// Something has happened that the loader may act upon.
+    has_news: bool,
+}
+
+impl Browser {
+    /// A browser that is told to load `page` at `now`.
+    pub(crate) fn new(now: Instant, page: Page, http: HttpConfig) -> Self {
+        let mut browser = Self {
+            loader: Loader::new(http, &page),
+            page,
+            http,
+            connections: Vec::new(),
+            objects: Vec::new(),
+            references: Vec::new(),
+            delayed: Vec::new(),
+            left: Vec::new(),
+            began: now,
+            has_news: true,
+        };
+        browser.begin(now);
+        browser
+    }
+
+    /// Begins with another page, over the connections that there are.
+    pub(crate) fn next_page(&mut self, now: Instant, page: Page) {
+        self.page = page;
+        self.loader.next_page(&self.page);
+        if self.http.persistence.is_none() {
+            self.leave_hosts();
+        }
+        self.begin(now);
+    }
+
+    /// Nobody waits for connections to hosts that the page does not have.
+    fn leave_hosts(&mut self) {
+        for connection in &mut self.connections {
+            if !self.page.hosts.contains(&connection.host) {
+                self.loader.closed(connection.number);
+                self.left.push(connection.number);
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.objects.clear();
+        self.objects.resize(self.page.objects.len(), Progress::default());
+        self.objects[0].discovered = Some(now);
+        self.references = self.page.references().into_iter().map(VecDeque::from).collect();
+        (self.began, self.has_news) = (now, true);
+    }
+
+    /// Whether all that is known of the page has been loaded.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.delayed.is_empty() && self.loader.is_complete()
+    }
+
+    pub(crate) fn page(&self) -> &Page {
+        &self.page
+    }
+
+    pub(crate) fn connected(&mut self, connection: u32) {
+        self.loader.connected(connection as usize);
+        self.has_news = true;
+    }
+
+    /// Whether something has happened since the last call that makes [`Browser::poll`] worth asking.
+    pub(crate) fn take_news(&mut self) -> bool {
+        core::mem::take(&mut self.has_news)
+    }
+
+    /// The next thing to do.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<LoaderAction> {
+        let left = self.left.pop().map(|connection| LoaderAction::Close { connection });
+        let action = left.or_else(|| self.loader.poll())?;
+        if let LoaderAction::Request { connection, object } = action {
+            self.note_request(now, connection, object);
+        }
+        Some(action)
+    }
+
+    /// A connection to a host of the page is being opened over this leg.
+    pub(crate) fn opened(&mut self, now: Instant, number: usize, host: usize, leg: u32) {
+        let host = self.page.hosts[host].clone();
+        self.connections.push(Connection { number, leg, host, opened: now, used: false, idle_end: None });
+    }
+
+    /// The leg of a connection.
+    pub(crate) fn leg(&self, number: usize) -> Option<u32> {
+        self.connections.iter().find(|connection| connection.number == number).map(|connection| connection.leg)
+    }
+
+    /// Forgets a connection; returns its leg.
+    pub(crate) fn forget(&mut self, number: usize) -> Option<u32> {
+        let place = self.connections.iter().position(|connection| connection.number == number)?;
+        Some(self.connections.remove(place).leg)
+    }
+
+    fn note_request(&mut self, now: Instant, number: usize, object: usize) {
+        let fresh = |connection: &&mut Connection| connection.number == number && !connection.used;
+        let first = self.connections.iter_mut().find(fresh);
+        let progress = &mut self.objects[object];
+        progress.header = self.http.header_size(&self.page.objects[object]);
+        progress.connection = number;
+        progress.connect = first.map(|connection| {
+            connection.used = true;
+            connection.opened
+        });
+        progress.request = Some(now);
+    }
+
+    /// A part of a response arrived in order. Returns how long the object took, if that was its end.
+    pub(crate) fn received(&mut self, now: Instant, connection: u32, part: Message) -> Option<Duration> {
+        let object = part.exchange as usize;
+        let progress = &mut self.objects[object];
+        let header = progress.header.min(part.bytes);
+        progress.header -= header;
+        if progress.header > Bytes::ZERO || !self.body_arrived(now, object, part.bytes - header) {
+            return None;
+        }
+        self.end_response(now, connection as usize, object);
+        self.objects[object].request.map(|request| now - request)
+    }
+
+    fn end_response(&mut self, now: Instant, number: usize, object: usize) {
+        self.loader.response_complete(number, object);
+        self.has_news = true;
+        if let Some(persistence) = self.http.persistence
+            && let Some(connection) = self.connections.iter_mut().find(|connection| connection.number == number)
+        {
+            connection.idle_end = Some(now + persistence);
+        }
+    }
+
+    /// Notes `bytes` of a body and what they name; returns whether the body is complete.
+    fn body_arrived(&mut self, now: Instant, object: usize, bytes: Bytes) -> bool {
+        let size = self.page.objects[object].size;
+        let progress = &mut self.objects[object];
+        progress.body += bytes;
+        let complete = progress.body == size;
+        if bytes > Bytes::ZERO || complete {
+            progress.first_byte.get_or_insert(now);
+        }
+        if complete {
+            progress.end = Some(now);
+        }
+        self.discover(now, object);
+        complete
+    }
+
+    /// Learns of what the part of the body that has arrived names.
+    fn discover(&mut self, now: Instant, referrer: usize) {
+        let read = self.objects[referrer].body;
+        while let Some((_, object)) = self.references[referrer].pop_front_if(|(end, _)| *end <= read) {
+            self.objects[object].discovered = Some(now);
+            let delay = self.page.objects[object].delay;
+            if delay.is_zero() {
+                self.want(object);
+            } else {
+                self.delayed.push((now + delay, object));
+                self.has_news = true;
+            }
+        }
+    }
+
+    fn want(&mut self, object: usize) {
+        self.loader.discover(object);
+        self.has_news = true;
+    }
+
+    /// When the browser has something to do by itself.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let idle_ends = self.connections.iter().filter_map(|connection| connection.idle_end);
+        self.delayed.iter().map(|(at, _)| *at).chain(idle_ends).min()
+    }
+
+    /// Does what is due by itself.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        // Of one instant, in the order of discovery.
+        while let Some(place) = self.delayed.iter().position(|(at, _)| *at <= now) {
+            let (_, object) = self.delayed.remove(place);
+            self.want(object);
+        }
+        for connection in &mut self.connections {
+            if connection.idle_end.take_if(|end| *end <= now).is_some() {
+                self.loader.idle_timeout(connection.number);
+                self.has_news = true;
+            }
+        }
+    }
+
+    /// When the page was asked for.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// When the last byte of the last object arrived.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        self.objects.iter().filter_map(|object| object.end).max()
+    }
+
+    /// When the first byte of the document's body arrived.
+    pub(crate) fn first_byte(&self) -> Option<Instant> {
+        self.objects[0].first_byte
+    }
+
+    /// The objects that were loaded, in the order of the page, with times since the beginning of the run.
+    pub(crate) fn timings(&self) -> Vec<ObjectTiming> {
+        let pairs = self.page.objects.iter().zip(&self.objects);
+        pairs.filter_map(|(object, progress)| progress.timing(&object.name)).collect()
+    }
+}
+
+impl Progress {
+    fn timing(&self, name: &str) -> Option<ObjectTiming> {
+        Some(ObjectTiming {
+            name: name.to_owned(),
+            bytes: self.body.get(),
+            connection: u32::try_from(self.connection).ok()?,
+            discovered_s: self.discovered?.as_secs_f64(),
+            connect_s: self.connect.map(Instant::as_secs_f64),
+            request_s: self.request?.as_secs_f64(),
+            first_byte_s: self.first_byte?.as_secs_f64(),
+            end_s: self.end?.as_secs_f64(),
+            sha256: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farhop_web::HttpVersion;
+
+    const HTTP: HttpConfig =
+        HttpConfig { version: HttpVersion::Http11Pipelined, connections: 1, ..HttpConfig::DEFAULT };
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn actions(browser: &mut Browser, ms: u64) -> Vec<LoaderAction> {
+        std::iter::from_fn(|| browser.poll(at(ms))).collect()
+    }
+
+    fn part(exchange: u32, bytes: Bytes) -> Message {
+        Message { exchange, bytes }
+    }
+
+    /// A browser that has asked for the document of a page of so many objects over connection 0, which is leg 5, at 10 ms.
+    fn asking(objects: usize, http: HttpConfig, change: impl Fn(&mut Page)) -> Browser {
+        let mut page = Page::uniform(objects, Bytes::new(1000)).expect("fits");
+        change(&mut page);
+        let mut browser = Browser::new(at(0), page, http);
+        actions(&mut browser, 0);
+        browser.opened(at(0), 0, 0, 5);
+        browser.connected(0);
+        actions(&mut browser, 10);
+        browser
+    }
+
+    fn response() -> Bytes {
+        Bytes::new(1000) + HTTP.response_header_bytes
+    }
+
+    #[test]
+    fn objects_are_learned_of_at_the_end_of_their_tags() {
+        let mut browser = asking(3, HTTP, |_| {});
+        let named = browser.page().discovered_at(1) + HTTP.response_header_bytes;
+        browser.received(at(20), 0, part(0, named - Bytes::new(1)));
+        assert_eq!(actions(&mut browser, 20), []);
+        browser.received(at(21), 0, part(0, Bytes::new(1)));
+        assert_eq!(actions(&mut browser, 21), [LoaderAction::Request { connection: 0, object: 1 }]);
+    }
+
+    #[test]
+    fn objects_are_asked_for_when_the_browser_has_had_its_time() {
+        let mut browser = asking(2, HTTP, |page| page.objects[1].delay = Duration::from_millis(30));
+        browser.received(at(20), 0, part(0, response()));
+        assert_eq!(actions(&mut browser, 20), []);
+        assert!(!browser.is_complete());
+        assert_eq!(browser.next_timeout(), Some(at(50)));
+        browser.handle_timeout(at(50));
+        assert_eq!(actions(&mut browser, 50), [LoaderAction::Request { connection: 0, object: 1 }]);
+    }
+
+    #[test]
+    fn a_page_is_complete_with_its_last_byte() {
+        let mut browser = asking(2, HTTP, |_| {});
+        assert_eq!(browser.received(at(20), 0, part(0, response() - Bytes::new(1))), None);
+        actions(&mut browser, 20);
+        assert_eq!(browser.received(at(30), 0, part(0, Bytes::new(1))), Some(Duration::from_millis(20)));
+        browser.received(at(30), 0, part(1, response() - Bytes::new(1)));
+        assert!(!browser.is_complete());
+        browser.received(at(40), 0, part(1, Bytes::new(1)));
+        assert!(browser.is_complete());
+        let timings = browser.timings();
+        assert_eq!(timings.iter().map(|timing| timing.bytes).collect::<Vec<_>>(), [1000, 1000]);
+        assert_eq!((browser.end(), timings[0].connect_s), (Some(at(40)), Some(0.0)));
+        assert_eq!(timings[1].connect_s, None, "the connection was there already");
+    }
+
+    #[test]
+    fn idle_connections_serve_the_next_page_until_their_time_is_over() {
+        let http = HttpConfig { persistence: Some(Duration::from_millis(100)), ..HTTP };
+        let mut browser = asking(1, http, |_| {});
+        browser.received(at(20), 0, part(0, response()));
+        assert!(browser.is_complete());
+        browser.next_page(at(70), Page::uniform(1, Bytes::new(1000)).expect("fits"));
+        assert_eq!(actions(&mut browser, 70), [LoaderAction::Request { connection: 0, object: 0 }]);
+        browser.handle_timeout(at(120));
+        assert_eq!(actions(&mut browser, 120), [], "it is not idle");
+        browser.received(at(150), 0, part(0, response()));
+        assert_eq!(browser.next_timeout(), Some(at(250)));
+        browser.handle_timeout(at(250));
+        assert_eq!(actions(&mut browser, 250), [LoaderAction::Close { connection: 0 }]);
+        assert_eq!((browser.forget(0), browser.next_timeout()), (Some(5), None));
+    }
+
+    #[test]
+    fn connections_to_hosts_that_are_left_are_closed_unless_the_scenario_keeps_them() {
+        for persistence in [None, Some(Duration::from_secs(15))] {
+            let mut browser = asking(1, HttpConfig { persistence, ..HTTP }, |_| {});
+            browser.received(at(20), 0, part(0, response()));
+            let mut elsewhere = Page::uniform(1, Bytes::new(1000)).expect("fits");
+            elsewhere.hosts = vec!["elsewhere".to_owned()];
+            browser.next_page(at(30), elsewhere);
+            let close = persistence.is_none().then_some(LoaderAction::Close { connection: 0 });
+            let expected: Vec<_> = close.into_iter().chain([LoaderAction::Open { connection: 1, host: 0 }]).collect();
+            assert_eq!(actions(&mut browser, 30), expected);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What runs at the hosts.
+
+mod browser;
+mod origin;
+
+pub(crate) use browser::Browser;
+pub(crate) use origin::Origin;

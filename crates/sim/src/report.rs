@@ -1,0 +1,102 @@
+//! From what was simulated to rows of the table.
+
+use crate::metrics::{Metrics, half_width};
+use crate::population::Replication;
+use farhop_link::{Access, Direction};
+use farhop_results::{Architecture, CacheState, Load, Row, Source, UserTimes};
+use farhop_scenario::{Congestion, Scenario, Users};
+use farhop_units::Bytes;
+
+/// The share of a direction's rate above which its queue decides what users see.
+const OVERLOAD: f64 = 0.95;
+
+/// The row of single page loads.
+pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
+    let loads: Vec<&Load> = loads.iter().collect();
+    let idle = match scenario.link.terminals {
+        1 => String::new(),
+        terminals => format!("; {} other terminals are idle", terminals - 1),
+    };
+    let note = format!("TCP {}{idle}", controller(scenario.tcp.congestion));
+    let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
+    Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
+}
+
+/// The row of a population: all pages of all replications.
+pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Architecture, all: &[Replication]) -> Row {
+    let mut metrics = Metrics::default();
+    all.iter().for_each(|replication| metrics.merge(&replication.metrics));
+    let times = times(&metrics, all);
+    Row {
+        architecture,
+        source: Source::Simulated,
+        method: scenario.tcp.profile.word().to_owned(),
+        state: CacheState::Cold,
+        runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
+        page_load_s: times.page_load_p50_s,
+        page_load_min_s: metrics.pages.least().as_secs_f64(),
+        page_load_max_s: metrics.pages.most().as_secs_f64(),
+        first_byte_s: Some(metrics.first_bytes.percentile(50)),
+        goodput_bit_s: metrics.bytes.bits_f64() / metrics.pages.sum(),
+        limit_s: farhop_model::limit(scenario).as_secs_f64(),
+        note: Some(note(scenario, users, all)),
+        breakdown: Vec::new(),
+        users: Some(times),
+    }
+}
+
+fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
+    let means: Vec<f64> = all.iter().map(|replication| replication.metrics.pages.mean()).collect();
+    UserTimes {
+        count: metrics.pages.count(),
+        page_load_p50_s: metrics.pages.percentile(50),
+        page_load_p95_s: metrics.pages.percentile(95),
+        page_load_mean_s: metrics.pages.mean(),
+        page_load_mean_error_s: half_width(&means),
+        object_count: metrics.objects.count(),
+        object_p50_s: metrics.objects.percentile(50),
+        object_p95_s: metrics.objects.percentile(95),
+        object_mean_s: metrics.objects.mean(),
+        unfinished: all.iter().map(|replication| replication.unfinished).sum(),
+    }
+}
+
+fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
+    let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
+    let shares = Direction::BOTH.map(|direction| (direction.word(), use_of_the_link(scenario, users, all, direction)));
+    let used = shares.map(|(word, share)| match share {
+        Some(share) => format!("{word} {:.0} % used", share * 100.0),
+        None => format!("{word} unlimited"),
+    });
+    let full = shares.into_iter().filter(|(_, share)| share.is_some_and(|share| share > OVERLOAD));
+    let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
+    let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
+    format!(
+        "TCP {}; {count} users, {}; link {}; at most {connections} connections at once{full}",
+        controller(scenario.tcp.congestion),
+        users.model,
+        used.join(", "),
+    )
+}
+
+/// The share of one direction's rate that was used in the measured time; `None` where the rate is unlimited.
+fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication], direction: Direction) -> Option<f64> {
+    let rate = direction.of(&scenario.link).peak_rate()?;
+    let channels = match (direction, &scenario.link.access) {
+        (Direction::Up, Access::Dedicated) => f64::from(scenario.link.terminals.max(1)),
+        _ => 1.0,
+    };
+    let measured =
+        (users.duration - users.warm_up).as_secs_f64() * f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
+    let carried: Bytes = all.iter().map(|replication| replication.carried[direction as usize]).sum();
+    Some(carried.bits_f64() / (rate.as_f64() * channels * measured))
+}
+
+fn controller(congestion: Congestion) -> &'static str {
+    match congestion {
+        Congestion::Reno => "Reno",
+        Congestion::NewReno => "NewReno",
+        Congestion::Cubic => "CUBIC with HyStart",
+        Congestion::Bbr => "BBR",
+    }
+}

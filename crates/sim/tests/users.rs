@@ -1,0 +1,105 @@
+//! Populations of users through the simulator.
+
+use farhop_results::{Row, UserTimes};
+use farhop_scenario::{Scenario, open};
+use farhop_sim::{Progress, Simulation, simulate, simulate_with};
+use std::time::Duration;
+
+fn scenario(assignments: &[&str]) -> Scenario {
+    let usual = [
+        "users.model=zhou-2004",
+        "users.duration=10 min",
+        "users.warm_up=1 min",
+        "run.runs=1",
+        "run.architectures=direct",
+        "access.terminals=16",
+        "access.scheme=dedicated",
+    ];
+    let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
+    open("rwbp-128", &assignments).expect("the assignments are right")
+}
+
+fn row(assignments: &[&str]) -> (Row, UserTimes) {
+    let simulation = simulate(&scenario(assignments), 1);
+    let row = simulation.rows.first().unwrap_or_else(|| panic!("{:?}", simulation.gaps)).clone();
+    let users = row.users.expect("users have times");
+    (row, users)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_simulation() {
+    let scenario = scenario(&["link.down.loss=1 %", "run.runs=2"]);
+    assert_eq!(simulate(&scenario, 7), simulate(&scenario, 7));
+    assert_ne!(simulate(&scenario, 7).rows, simulate(&scenario, 8).rows);
+}
+
+#[test]
+fn users_load_page_after_page_and_think_between() {
+    let (row, users) = row(&["users.model=zhou-2004, sizes = fixed, think = exponential mean=20s"]);
+    println!("{row:?}");
+    // 16 users for 9 minutes, each page and the thinking after it together a little over 20 s.
+    let expected = 16.0 * 540.0 / (20.0 + users.page_load_mean_s);
+    #[expect(clippy::cast_precision_loss, reason = "there are few pages")]
+    let count = users.count as f64;
+    assert!((count / expected - 1.0).abs() < 0.15, "{count} pages instead of {expected}");
+    assert!(users.object_count > 4 * users.count && users.object_count < 9 * users.count);
+    assert!(users.page_load_p50_s > row.limit_s);
+    let in_order = [row.page_load_min_s, users.page_load_p50_s, users.page_load_p95_s, row.page_load_max_s];
+    assert!(in_order.is_sorted() && users.object_p50_s < users.page_load_p50_s, "{row:?}");
+    assert!(users.unfinished <= 16);
+}
+
+#[test]
+fn one_user_alone_loads_as_fast_as_a_single_client() {
+    let page = ["page.objects=6", "page.size=11 kB", "http.persistence=1 ms"];
+    let alone = ["users.model=zhou-2004, sizes = fixed, inline-objects = constant value=5", "access.terminals=1"];
+    let assignments: Vec<String> = page.iter().chain(&["access.scheme=dedicated"]).map(ToString::to_string).collect();
+    let single = open("rwbp-128", &assignments).expect("the assignments are right");
+    let single = simulate(&single, 1).rows[0].page_load_s;
+    let (_, users) = row(&[&page[..], &alone].concat());
+    println!("single {single}, users {users:?}");
+    assert!((users.page_load_p50_s / single - 1.0).abs() < 0.2);
+}
+
+#[test]
+fn more_users_wait_longer() {
+    let mut last = 0.0;
+    for terminals in [8, 64, 128] {
+        let (row, users) = row(&[&format!("access.terminals={terminals}"), "users.model=zhou-2004, sizes = fixed"]);
+        println!("{terminals}: {:.3} s, {:?}", users.page_load_mean_s, row.note);
+        assert!(users.page_load_mean_s > last);
+        last = users.page_load_mean_s;
+    }
+}
+
+#[test]
+fn users_at_one_terminal_share_its_lan_and_its_slots() {
+    let mean = |assignments: &[&str]| row(assignments).1.page_load_mean_s;
+    let apart = mean(&["access.terminals=16", "lan.rate=200 kbit/s"]);
+    let together = mean(&["access.terminals=4", "users.per_terminal=4", "lan.rate=200 kbit/s"]);
+    assert!(together > apart, "{together} s instead of {apart} s");
+}
+
+#[test]
+fn too_much_load_is_told_and_eats_no_memory() {
+    let (row, users) = row(&["link.down.rate=400 kbit/s", "users.per_terminal=4"]);
+    let note = row.note.expect("there is a note");
+    assert!(note.contains("down cannot carry what they want"), "{note}");
+    assert!(users.unfinished > 20, "{users:?}");
+}
+
+#[test]
+fn what_never_ends_is_a_gap() {
+    let simulation = simulate(&scenario(&["link.up.loss=100 %"]), 1);
+    assert!(simulation.rows.is_empty());
+    assert_eq!(simulation.gaps[0].reason, "no page that was asked for from 60 s on was complete at 600 s");
+}
+
+#[test]
+fn progress_is_told() {
+    let mut heard: Vec<Progress> = Vec::new();
+    let simulation: Simulation = simulate_with(&scenario(&[]), 1, &mut |progress| heard.push(progress));
+    assert_eq!(simulation.rows.len(), 1);
+    assert!(heard.len() > 50 && heard.is_sorted_by_key(|progress| progress.reached));
+    assert!(heard.iter().all(|progress| progress.end == Some(Duration::from_secs(600))));
+}
