@@ -230,7 +230,8 @@ impl Loader {
         self.request().or_else(|| self.open())
     }
 
-    /// Whether everything discovered so far has been received.
+    /// Whether everything discovered so far has been received. What the browser has read of but delays ([`Object::delay`](crate::Object::delay))
+    /// is its owner's until it is discovered here.
     pub fn is_complete(&self) -> bool {
         self.received == self.discovered.len()
     }

@@ -99,7 +99,10 @@ impl Load<'_> {
             self.may_act = true;
             return;
         }
-        progress.first_byte = progress.first_byte.map(|_| clock);
+        if progress.first_byte.is_none() {
+            return;
+        }
+        progress.first_byte = Some(clock);
         if let Some((end, _)) = &mut progress.end {
             *end = clock;
             progress.held = Some(trigger);

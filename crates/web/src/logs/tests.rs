@@ -197,6 +197,42 @@ fn copies_raise_the_load_evenly() {
 }
 
 #[test]
+fn what_a_copy_would_have_beyond_the_end_comes_at_the_beginning() {
+    let line = |end: u64| format!("{end}.000 0 c TCP_MISS/200 1 GET http://h/{end} - DIRECT/h -\n");
+    let log = squid(&[line(1000), line(1100), line(1599)].concat()).records;
+    let times =
+        |raised: &[LogRecord]| raised.iter().map(|record| (record.at.as_nanos(), record.layer)).collect::<Vec<_>>();
+    const SECOND: u128 = 1_000_000_000;
+    let raised = raise(&log, 1, Duration::from_secs(137));
+    let expected = [(1000, 0, 0), (1100, 0, 0), (1137, 0, 1), (1137, 1, 1), (1237, 0, 1), (1599, 0, 0)];
+    // The last request comes a nanosecond before the copy of the first would.
+    let expected = expected.map(|(at, before, layer)| (at * SECOND - before, layer));
+    let mut sorted = expected.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(times(&raised), sorted);
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn requests_of_a_visit_follow_each_other_at_the_gaps() {
+    // Visits of two requests, so far from each other that none overlap.
+    let parameters = Parameters {
+        requests: 2000,
+        interval: Duration::from_secs(100_000_000),
+        visit_requests: "constant value=2".parse().unwrap(),
+        ..Parameters::default()
+    };
+    let records = generate(&parameters, 1);
+    let gaps: Vec<f64> = records.chunks(2).map(|visit| (visit[1].at - visit[0].at).as_secs_f64()).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    assert!(records.chunks(2).all(|visit| visit[0].host() == visit[1].host() && visit[0].client == visit[1].client));
+    // Cut to milliseconds, which takes half of one on average.
+    assert!((mean - 0.8).abs() < 4.0 * 0.8 / 1000_f64.sqrt() + 0.001, "{mean}");
+    let within = gaps.iter().filter(|gap| **gap <= 0.8).count();
+    assert!((570..695).contains(&within), "1 - 1/e of 1000: {within}");
+}
+
+#[test]
 fn a_generated_log_is_what_was_asked_for() {
     let parameters = Parameters::default();
     let records = generate(&parameters, 1);
