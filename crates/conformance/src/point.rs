@@ -152,13 +152,15 @@ impl Point {
         )
     }
 
-    /// The point as a scenario that is run `runs` times with dice of `seed`.
+    /// The point as a scenario that is run `runs` times with dice of its own, for the plan's `seed`.
     ///
     /// # Errors
     /// The scenario cannot be: a point outside the ranges.
     pub fn scenario(&self, runs: u32, seed: u64) -> Result<Scenario, ScenarioError> {
         let mut scenario = farhop_scenario::parse(&self.name(), &self.text(), &[])?;
-        (scenario.run.runs, scenario.run.seed) = (runs, seed);
+        let dice = Stream::new(seed, self.set as u64).split(u64::from(self.number));
+        // Scenario files say seeds of 63 bits.
+        (scenario.run.runs, scenario.run.seed) = (runs, dice.split(1).bits(0) >> 1);
         Ok(scenario)
     }
 

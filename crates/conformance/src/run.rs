@@ -4,9 +4,9 @@
 //! measured side by side, each in a testbed of its own with dice of its own.
 
 use crate::{Answer, Journal, JournalError, Outcome, Plan, Point};
-use farhop_measure::MeasureError;
+use farhop_measure::{MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
-use farhop_scenario::{Scenario, ScenarioError};
+use farhop_scenario::{Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use thiserror::Error;
 
@@ -95,28 +95,28 @@ fn simulated(scenario: &Scenario) -> Answer {
     Answer::Times(Sample::new(simulation.loads.iter().map(|load| load.page_load_s)))
 }
 
-/// The measured times, and how many runs had a late emulator.
+/// The measured times, run by run with the dice that the simulator's runs have, and how many had a late emulator.
 fn measured(point: &Point, scenario: &Scenario) -> Result<(Answer, u32), RunError> {
     let runs = scenario.run.runs;
     let lanes = if point.rate() <= SLOW { LANES.min(runs) } else { 1 };
-    let lane = |lane: u32| {
+    let one = |run: u32| {
         let mut own = scenario.clone();
-        own.run.runs = runs / lanes + u32::from(lane < runs % lanes);
-        // Runs within a lane count on from its seed; lanes are far apart.
-        own.run.seed = scenario.run.seed.wrapping_add(u64::from(lane) << 32);
-        farhop_measure::measure(&own, &mut |_| {})
+        (own.run.runs, own.run.seed) = (1, seeds::of_run(scenario.run.seed, run));
+        farhop_measure::measure(&own, &mut |_| {}).map(|measurement| (run, measurement))
     };
-    let measurements = std::thread::scope(|scope| {
+    let lane = |lane: u32| (lane..runs).step_by(lanes as usize).map(one).collect::<Result<Vec<_>, _>>();
+    let lanes = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
         threads.into_iter().map(|thread| thread.join().expect("measuring does not panic")).collect::<Vec<_>>()
     });
-    let (mut times, mut late_runs, mut gaps) = (Sample::default(), 0, Vec::new());
-    for measurement in measurements {
-        let measurement = measurement?;
-        measurement.loads.iter().for_each(|load| times.push(load.page_load_s));
-        late_runs +=
-            if measurement.quality.is_valid() { 0 } else { u32::try_from(measurement.loads.len()).unwrap_or(u32::MAX) };
-        gaps.extend(measurement.gaps);
+    let mut measurements: Vec<(u32, Measurement)> = Vec::new();
+    for lane in lanes {
+        measurements.extend(lane?);
     }
-    Ok((if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) }, late_runs))
+    measurements.sort_by_key(|(run, _)| *run);
+    let times = Sample::new(measurements.iter().flat_map(|(_, run)| &run.loads).map(|load| load.page_load_s));
+    let late = measurements.iter().filter(|(_, run)| !run.quality.is_valid()).count();
+    let gaps = measurements.into_iter().flat_map(|(_, run)| run.gaps).collect::<Vec<_>>();
+    let answer = if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) };
+    Ok((answer, u32::try_from(late).unwrap_or(u32::MAX)))
 }

@@ -18,6 +18,7 @@ use crate::wakefulness::Wakefulness;
 use crate::window::Windows;
 use crate::{EmuError, availability, doctor, etc, kernel_tcp, window};
 use farhop_link::ChannelConfig;
+use farhop_scenario::seeds::{self, ChannelName};
 use farhop_scenario::{Scenario, TcpConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -229,15 +230,13 @@ fn wires(scenario: &Scenario) -> Wires {
     Wires { lan: wire(&scenario.lan), wan: wire(&scenario.wan) }
 }
 
-/// The far link has the scenario's seed, the others each one of their own.
 fn seed_of(scenario: &Scenario, net: Net) -> u64 {
-    let offset = match net {
-        Net::Far => 0,
-        Net::Lan(0) => 1,
-        Net::Wan => 2,
-        Net::Lan(number) => 2 + u64::from(number),
+    let channel = match net {
+        Net::Far => ChannelName::Link,
+        Net::Lan(number) => ChannelName::Lan(number.into()),
+        Net::Wan => ChannelName::Wan(0),
     };
-    scenario.run.seed.wrapping_add(offset)
+    seeds::of_channel(scenario.run.seed, channel)
 }
 
 /// Place of the far link among the emulated ones.

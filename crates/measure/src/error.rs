@@ -37,6 +37,9 @@ pub enum MeasureError {
     /// The page cannot be served as bytes.
     #[error("{0}; so the page cannot be written as HTML and style sheets")]
     Unwritable(#[from] PageError),
+    /// The page is not on one server.
+    #[error("a page on {0} hosts; the origin is one")]
+    Hosts(usize),
     /// The page does not fit into memory as often as measuring needs it there.
     #[error("a page of {size} is too large to measure; at most {most}")]
     TooLarge {
@@ -119,6 +122,11 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
+    /// Whether the scenario asks for what cannot be measured: no failure, and no reason to try again.
+    pub fn is_beyond_measuring(&self) -> bool {
+        matches!(self, Self::Unmeasurable(_) | Self::Unwritable(_) | Self::Hosts(_) | Self::TooLarge { .. })
+    }
+
     /// For `map_err` on an I/O error.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();

@@ -46,9 +46,7 @@ pub struct Measurement {
 /// The testbed cannot be had, a part of it fails, or a load does not bring exactly the origin's bytes.
 pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Measurement, MeasureError> {
     let work = match client::check(&scenario.page, &scenario.http).and_then(|()| Work::new(scenario)) {
-        Err(error @ (MeasureError::Unmeasurable(_) | MeasureError::Unwritable(_) | MeasureError::TooLarge { .. })) => {
-            return Ok(Measurement::impossible(scenario, &error));
-        }
+        Err(error) if error.is_beyond_measuring() => return Ok(Measurement::impossible(scenario, &error)),
         work => work?,
     };
     let mut measuring = Measuring {

@@ -54,11 +54,14 @@ impl Site {
     /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`.
     ///
     /// # Errors
-    /// A page too large to hold, one that a body has no room to name, or an object whose name cannot be a path on the server.
+    /// A page too large to hold or on several hosts, one that a body has no room to name, or an object whose name cannot be a path on the server.
     pub fn new(page: &Page, http: &HttpConfig, server: &Url, seed: u64) -> Result<Self, MeasureError> {
         let size = page.total_bytes();
         if size > MAX_PAGE {
             return Err(MeasureError::TooLarge { size, most: MAX_PAGE });
+        }
+        if page.hosts.len() > 1 {
+            return Err(MeasureError::Hosts(page.hosts.len()));
         }
         let catalogue = Catalogue::new(page, server)?;
         body::check(page)?;

@@ -1,11 +1,11 @@
 //! One testbed with everything that runs in it: the origin, for some architectures the accelerator, and the loads of the client.
 
 use crate::MeasureError;
-use crate::client::{LoadPlan, Observation, Route, load};
+use crate::client::{LoadPlan, Observation, Route, check, load};
 use crate::origin::Site;
 use crate::service::{Service, run_inside};
 use farhop_emu::{Clock, EmulationRecord, Host, Testbed};
-use farhop_scenario::{RunConfig, Scenario};
+use farhop_scenario::{RunConfig, Scenario, seeds};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,6 @@ use url::Url;
 
 /// The origin's port: HTTP's own, so that its URLs are as short as real ones.
 const ORIGIN_PORT: u16 = 80;
-
-/// Between the seeds of two runs. A testbed's links count on from its seed.
-const SEED_STRIDE: u64 = 256;
 
 /// A load that takes longer hangs. Design point: the slowest real loads take a hundred times the limit where round trips rule, which
 /// is when the limit is short, and twice the limit where the link's rate does.
@@ -48,6 +45,10 @@ impl Work {
     /// The page faults of a first load take some ms, enough to decide which of two connections is ready first and so to move whole
     /// round trips.
     async fn warm_up(&self) -> Result<(), MeasureError> {
+        // Who emulates may ask for what this client cannot do: other clients will come.
+        if check(&self.scenario.page, &self.scenario.http).is_err() {
+            return Ok(());
+        }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(MeasureError::io("warming up"))?;
         let address = listener.local_addr().map_err(MeasureError::io("warming up"))?;
         let plan = self.plan(Route::Direct(address));
@@ -65,7 +66,7 @@ impl Work {
 
     /// The scenario of one run: the dice of its links are its own, so that runs are independent and each can be repeated.
     fn scenario_of(&self, run: u32) -> Scenario {
-        let seed = self.scenario.run.seed.wrapping_add(SEED_STRIDE.wrapping_mul(run.into()));
+        let seed = seeds::of_run(self.scenario.run.seed, run);
         Scenario { run: RunConfig { seed, ..self.scenario.run.clone() }, ..Scenario::clone(&self.scenario) }
     }
 }

@@ -306,6 +306,9 @@ async fn what_the_client_does_not_know_is_refused_before_it_connects() {
     let mut two_hosts = Page::from_csv(SHEETS).unwrap();
     two_hosts.hosts.push("other.test".to_owned());
     assert_eq!(refused(&two_hosts, HttpConfig::DEFAULT).await, "knows one host");
+    let served = Site::new(&two_hosts, &HttpConfig::DEFAULT, &url, SEED).map(drop).unwrap_err();
+    assert_eq!(served.to_string(), "a page on 2 hosts; the origin is one");
+    assert!(served.is_beyond_measuring() && !MeasureError::Panicked("client").is_beyond_measuring());
     let mut slow = page.clone();
     slow.objects[3].delay = Duration::from_millis(1);
     assert_eq!(refused(&slow, HttpConfig::DEFAULT).await, "asks for what it has discovered at once");

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Where they are.
+#[derive(Debug, Clone)]
 pub(crate) enum Files {
     /// In this folder.
     Beside(PathBuf),

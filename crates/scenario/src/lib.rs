@@ -11,11 +11,14 @@ mod error;
 mod files;
 mod network;
 mod open;
+mod over;
 pub mod reader;
 mod render;
 mod resolve;
 mod scenario;
+pub mod seeds;
 pub mod shipped;
+mod template;
 mod traces;
 mod users;
 mod words;
@@ -23,7 +26,9 @@ mod words;
 pub use brief::Brief;
 pub use error::ScenarioError;
 pub use open::{open, parse};
+pub use over::{Axis, Over};
 pub use scenario::{RunConfig, Scenario, Users};
+pub use template::Template;
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
 pub use farhop_link::{

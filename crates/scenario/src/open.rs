@@ -2,7 +2,7 @@
 
 use crate::files::Files;
 use crate::reader::{Document, ValueError, nearest};
-use crate::resolve::resolve;
+use crate::template::Template;
 use crate::{Scenario, ScenarioError, shipped, words};
 use std::fs;
 use std::io;
@@ -15,10 +15,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// There is neither, the file cannot be read, or a value in it or in `assignments` is wrong.
 pub fn open(given: &str, assignments: &[String]) -> Result<Scenario, ScenarioError> {
+    template(given, assignments)?.resolve([])
+}
+
+/// What `given` names, with `assignments`.
+pub(crate) fn template(given: &str, assignments: &[String]) -> Result<Template, ScenarioError> {
     if let Some(shipped) = shipped::find(given) {
         // What an assignment names is the user's, and relative to where the user is.
         let files = Files::ShippedOrBeside(PathBuf::new());
-        return read(given, &format!("{given}.toml"), shipped.text, assignments, &files);
+        return read(given, &format!("{given}.toml"), shipped.text, assignments, files);
     }
     let path = Path::new(given);
     let text = match fs::read_to_string(path) {
@@ -28,7 +33,7 @@ pub fn open(given: &str, assignments: &[String]) -> Result<Scenario, ScenarioErr
     };
     let name = path.file_stem().map_or_else(|| given.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    read(&name, given, &text, assignments, &Files::Beside(folder))
+    read(&name, given, &text, assignments, Files::Beside(folder))
 }
 
 /// Reads a scenario from text; files it names are looked up among the shipped ones.
@@ -36,18 +41,22 @@ pub fn open(given: &str, assignments: &[String]) -> Result<Scenario, ScenarioErr
 /// # Errors
 /// A value in `text` or `assignments` is wrong.
 pub fn parse(name: &str, text: &str, assignments: &[String]) -> Result<Scenario, ScenarioError> {
-    read(name, &format!("{name}.toml"), text, assignments, &Files::Shipped)
+    read(name, &format!("{name}.toml"), text, assignments, Files::Shipped)?.resolve([])
 }
 
-fn read(name: &str, file: &str, text: &str, assignments: &[String], named: &Files) -> Result<Scenario, ScenarioError> {
+fn read(name: &str, file: &str, text: &str, assignments: &[String], files: Files) -> Result<Template, ScenarioError> {
     let mut document = Document::parse(file, text)?;
     for assignment in assignments {
         document.set(assignment)?;
     }
-    replace_page(&mut document);
-    replace_connections(&mut document)?;
-    replace_rates(&mut document)?;
-    Ok(resolve(name, &document, named)?)
+    Ok(Template::new(name.to_owned(), document, files))
+}
+
+/// What the command line replaces beyond the keys that it names.
+pub(crate) fn replace(document: &mut Document) -> Result<(), ValueError> {
+    replace_page(document);
+    replace_connections(document)?;
+    replace_rates(document)
 }
 
 /// A page described on the command line replaces the file's, whichever way that was described.

@@ -15,21 +15,21 @@ mod flat;
 pub use compound::Spread;
 
 /// A parsed file whose keys are asked for one by one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Document {
     file: String,
     entries: Vec<Entry>,
     asked: RefCell<Vec<String>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     key: String,
     value: Typed,
     origin: Origin,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Typed {
     Text(String),
     List(Vec<String>),
@@ -108,11 +108,15 @@ impl Document {
             problem: format!("no \"=\" in \"{assignment}\""),
             accepted: "KEY=VALUE, e.g. link.down.delay=300ms".to_owned(),
         })?;
-        let (key, value) = (key.trim(), value.trim().trim_matches('"'));
+        self.assign(key.trim(), value.trim().trim_matches('"'));
+        Ok(())
+    }
+
+    /// Gives `value` for `key` precedence over the file.
+    pub fn assign(&mut self, key: &str, value: &str) {
         self.entries.retain(|entry| entry.key != key);
         let value = Typed::Text(value.to_owned());
         self.entries.push(Entry { key: key.to_owned(), value, origin: Origin::CommandLine });
-        Ok(())
     }
 
     /// Whether `key` was given on the command line.
@@ -166,6 +170,12 @@ impl Document {
     /// Whether `key` is given.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    /// Takes all keys below `table` as asked for.
+    pub(crate) fn pass_over(&self, table: &str) {
+        let keys = self.entries.iter().map(|entry| &entry.key).filter(|key| is_below(key, table)).cloned();
+        self.asked.borrow_mut().extend(keys);
     }
 
     /// The error for `key` with its line and value, for checks that `parse` alone cannot make.

@@ -11,15 +11,26 @@ use farhop_web::har::{Graph, GraphError, Har};
 use farhop_web::{HttpConfig, HttpVersion, Page, PageError, Tls};
 use std::time::Duration;
 
-/// Reads every key, in the order of the file format.
-pub(crate) fn resolve(name: &str, document: &Document, files: &Files) -> Result<Scenario, ValueError> {
+/// Reads every key, in the order of the file format; those of the page not if it is that of `known`.
+pub(crate) fn resolve(
+    name: &str,
+    document: &Document,
+    files: &Files,
+    known: Option<&Scenario>,
+) -> Result<Scenario, ValueError> {
     let version = document.get("version", |text| number(text, 1, 1))?;
     let title = document.get("title", |text| Ok(text.to_owned()))?.unwrap_or_default();
     let link = network::far_link(document, files)?;
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
     let users = users::read(document, link.terminals)?;
-    let Graph { page, notes } = page(document, files, users.as_ref())?;
+    let Graph { page, notes } = match known {
+        Some(known) => {
+            document.pass_over("page");
+            Graph { page: known.page.clone(), notes: known.page_notes.clone() }
+        }
+        None => page(document, files, users.as_ref())?,
+    };
     let scenario = Scenario {
         name: name.to_owned(),
         title,

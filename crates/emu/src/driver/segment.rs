@@ -172,8 +172,8 @@ impl Segment {
     }
 
     /// What the link has done so far.
-    pub(super) fn status(&self, now: Instant, Handed { lateness, refused }: Handed) -> LinkStatus {
-        let direction = |direction: Direction| {
+    pub(super) fn status(&mut self, now: Instant, Handed { lateness, refused }: Handed) -> LinkStatus {
+        let mut direction = |direction: Direction| {
             let counters = self.channel.counters(direction);
             let Counters { arrived, duplicated, delivered, queued, .. } = counters;
             let dropped = DropReason::ALL.into_iter().zip(self.books.dropped[direction as usize]);
