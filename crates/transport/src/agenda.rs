@@ -29,6 +29,9 @@ impl Agenda {
             self.entries.resize(place + 1, Entry::default());
         }
         let entry = &mut self.entries[place];
+        if entry.due == due {
+            return;
+        }
         entry.due = due;
         if let Some(due) = due.filter(|due| entry.asked.is_none_or(|asked| *due < asked)) {
             entry.asked = Some(due);

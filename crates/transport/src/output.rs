@@ -3,7 +3,7 @@
 use farhop_units::{Bytes, Instant};
 
 /// One stream of bytes: a flow of RWBP, an exchange of a lane, a prefetched content. Both ends call it by the same number, which
-/// whoever opens it chooses and never uses again.
+/// whoever opens it chooses; it means another stream only once both ends have forgotten it and nothing of it is on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StreamId(pub u32);
 

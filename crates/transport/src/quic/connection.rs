@@ -19,6 +19,8 @@ const AMPLIFICATION: u64 = 3;
 pub struct Connection {
     config: QuicConfig,
     now: Instant,
+    /// When the next timer runs out, as of the last time that everything was sent.
+    due: Option<Instant>,
     content: Content,
     acks: Acks,
     flight: Flight,
@@ -50,6 +52,7 @@ impl Connection {
         let is_unknown = role == Role::Server && !config.address_token;
         Ok(Self {
             now: Instant::START,
+            due: None,
             content: Content::new(role, config),
             acks: Acks::default(),
             flight: Flight::default(),
@@ -76,6 +79,18 @@ impl Connection {
     pub fn read(&mut self, now: Instant, stream: StreamId, bytes: Bytes) {
         self.advance(now);
         self.content.streams.read(stream, bytes);
+    }
+
+    /// Only this end sends on `stream` (RFC 9000 §2.1); [`Connection::receive_only`] is for the other end, before anything passes.
+    pub fn send_only(&mut self, now: Instant, stream: StreamId) {
+        self.advance(now);
+        self.content.streams.set_one_way(stream, true);
+    }
+
+    /// Only the other end sends on `stream`.
+    pub fn receive_only(&mut self, now: Instant, stream: StreamId) {
+        self.advance(now);
+        self.content.streams.set_one_way(stream, false);
     }
 
     /// From now on `stream` has this urgency, 0 the most urgent, 3 unless set (RFC 9218 §4.1); it counts under
@@ -123,15 +138,17 @@ impl Connection {
         let delay = self.config.max_ack_delay;
         let covered = self.flight.acknowledge(now, ack, delay, since, |frame| content.arrived(now, frame));
         if covered.is_new {
-            self.control.handle_acknowledged(now, &covered, ack.largest(), self.flight.next_number());
+            let (next, rtt) = (self.flight.next_number(), self.flight.rtt.smoothed());
+            self.control.handle_acknowledged(now, &covered, ack.largest(), next, rtt);
             self.detect_lost();
         }
     }
 
     fn detect_lost(&mut self) {
         let content = &mut self.content;
-        let losses = self.flight.detect_lost(self.now, |frame| content.lose(frame));
-        self.control.handle_lost(losses, self.flight.next_number());
+        let max_delay = self.config.max_ack_delay;
+        let losses = self.flight.detect_lost(self.now, max_delay, |frame| content.lose(frame));
+        self.control.handle_lost(losses, self.flight.next_number(), self.flight.rtt.smoothed());
     }
 
     /// Runs every timer that is due at or before `now`, at the time it was due.
@@ -141,8 +158,7 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] is to be called next; true once everything has been polled.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let ack_due = self.acks.due().filter(|_| !self.is_gagged());
-        [self.flight_due(), ack_due, self.pace_due()].into_iter().flatten().min()
+        self.due
     }
 
     /// The next thing to tell the owner.
@@ -173,6 +189,11 @@ impl Connection {
         Bytes::new(self.flight.in_flight())
     }
 
+    fn next_due(&self) -> Option<Instant> {
+        let ack_due = self.acks.due().filter(|_| !self.is_gagged());
+        [self.flight_due(), ack_due, self.pace_due()].into_iter().flatten().min()
+    }
+
     fn flight_due(&self) -> Option<Instant> {
         if self.is_gagged() {
             return None;
@@ -186,9 +207,9 @@ impl Connection {
 
     /// When the pace lets out what the window does.
     fn pace_due(&self) -> Option<Instant> {
-        let paced = self.control.paced(self.flight.rtt.smoothed());
+        let paced = Some(self.control.paced()).filter(|paced| *paced > self.now)?;
         let has_room = self.control.has_room(self.flight.in_flight());
-        (has_room && paced > self.now && self.content.wants() && !self.is_gagged()).then_some(paced)
+        (has_room && self.content.wants() && !self.is_gagged()).then_some(paced)
     }
 
     /// Whether the client's address is not known and nothing more may be sent before.
@@ -202,7 +223,7 @@ impl Connection {
         if now > self.now {
             self.flush();
         }
-        while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
+        while let Some(due) = self.due.filter(|due| *due <= now) {
             self.now = self.now.max(due);
             if self.flight_due().is_some_and(|due| due <= self.now) {
                 self.handle_silence();
@@ -228,6 +249,7 @@ impl Connection {
         while let Some(packet) = self.next_packet() {
             self.content.outputs.push_back(Output::Transmit { at: self.now, packet });
         }
+        self.due = self.next_due();
     }
 
     /// The next datagram that may leave now.
@@ -259,8 +281,8 @@ impl Connection {
 
     /// Whether there may be data that window and pace let out, or silence asks for some.
     fn may_send_data(&mut self) -> bool {
-        let (in_flight, rtt) = (self.flight.in_flight(), self.flight.rtt.smoothed());
-        self.flight.is_probing() || (self.content.wants() && self.control.may_send(self.now, in_flight, rtt))
+        let in_flight = self.flight.in_flight();
+        self.flight.is_probing() || (self.content.wants() && self.control.may_send(self.now, in_flight))
     }
 
     fn add_ack(&mut self, draft: &mut Draft) {
@@ -281,7 +303,7 @@ impl Connection {
     fn note_sent(&mut self, packet: &Packet) {
         self.flight.sent(self.now, packet);
         if packet.is_eliciting() {
-            self.control.sent(self.now, Bytes::new(packet.size.into()), self.flight.rtt.smoothed());
+            self.control.sent(self.now, Bytes::new(packet.size.into()));
         }
         self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));
     }

@@ -4,8 +4,8 @@
 use super::flight::{Covered, Losses};
 use super::{QuicConfig, QuicError, Sending};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
-use farhop_tcp::congestion::{Acknowledged, Controller};
-use farhop_tcp::{CongestionControl, Profile, Sequence, TcpConfig};
+use farhop_tcp::congestion::{Acknowledged, Controller, Cubic, Reno};
+use farhop_tcp::{Congestion, CongestionControl, Sequence};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
@@ -25,6 +25,10 @@ enum Limit {
 pub(super) struct Control {
     limit: Limit,
     datagram: u64,
+    /// What the limit allows now: bytes on the way, the pace, and how far ahead of it a burst may be.
+    window: Bytes,
+    rate: Option<Rate>,
+    burst: Duration,
     /// When a sender that keeps exactly to the rate would send the next packet.
     paced: Instant,
     /// Window or pace (RFC 9002 §7.8) have kept something from being sent.
@@ -39,61 +43,57 @@ impl Control {
         let limit = match config.sending {
             Sending::Rate(rate) => Limit::Rate(FixedRate::new(rate, Encapsulation::UdpIpv4, Bytes::new(datagram))),
             Sending::Congestion(congestion) => {
-                // Counting bytes, as RFC 9002 §7.3.1 does, is among the habits of this profile.
-                let tcp = TcpConfig {
-                    congestion,
-                    mss: Bytes::new(datagram),
-                    initial_window: INITIAL_PACKETS,
-                    ..TcpConfig::of(Profile::Linux)
-                };
-                Limit::Window { controller: Controller::new(&tcp)?, paced: config.paced }
+                Limit::Window { controller: controller(congestion, Bytes::new(datagram))?, paced: config.paced }
             }
         };
-        Ok(Self { limit, datagram, paced: Instant::START, is_limited: false, recovery_end: 0 })
+        let (window, rate, burst) = (Bytes::ZERO, None, Duration::ZERO);
+        let (paced, is_limited, recovery_end) = (Instant::START, false, 0);
+        let mut control = Self { limit, datagram, window, rate, burst, paced, is_limited, recovery_end };
+        control.update(None);
+        Ok(control)
+    }
+
+    /// Asks the limit anew, `rtt` being the smoothed round-trip time.
+    fn update(&mut self, rtt: Option<Duration>) {
+        match &self.limit {
+            Limit::Rate(rate) => (self.window, self.rate) = (rate.window(), Some(rate.pacing_rate())),
+            Limit::Window { controller, paced } => {
+                self.window = controller.window();
+                let per_round = Bytes::new(self.window.get() * PACING_GAIN.0 / PACING_GAIN.1);
+                self.rate = rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt));
+                let burst = Bytes::new(self.datagram * u64::from(INITIAL_PACKETS - 1));
+                self.burst = self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(burst));
+            }
+        }
     }
 
     /// What may be on the way at once.
     pub(super) fn window(&self) -> Bytes {
-        match &self.limit {
-            Limit::Window { controller, .. } => controller.window(),
-            Limit::Rate(rate) => rate.window(),
-        }
+        self.window
     }
 
     /// Whether window and pace let another packet out; the answer no is remembered, for a window grows only if it is used.
-    pub(super) fn may_send(&mut self, now: Instant, in_flight: u64, rtt: Option<Duration>) -> bool {
-        let may_send = self.has_room(in_flight) && self.paced(rtt) <= now;
+    pub(super) fn may_send(&mut self, now: Instant, in_flight: u64) -> bool {
+        let may_send = self.has_room(in_flight) && self.paced() <= now;
         self.is_limited = !may_send;
         may_send
     }
 
     pub(super) fn has_room(&self, in_flight: u64) -> bool {
-        in_flight + self.datagram <= self.window().get()
+        in_flight + self.datagram <= self.window.get()
     }
 
     /// When the pace lets the next packet out.
-    pub(super) fn paced(&self, rtt: Option<Duration>) -> Instant {
-        let Some(rate) = self.rate(rtt) else { return Instant::START };
-        let burst = match self.limit {
-            Limit::Window { .. } => rate.transmission_time(Bytes::new(self.datagram * u64::from(INITIAL_PACKETS - 1))),
-            Limit::Rate(_) => Duration::ZERO,
-        };
-        Instant::START + self.paced.since(Instant::START + burst)
-    }
-
-    fn rate(&self, rtt: Option<Duration>) -> Option<Rate> {
-        match &self.limit {
-            Limit::Rate(rate) => Some(rate.pacing_rate()),
-            Limit::Window { controller, paced } => {
-                let per_round = Bytes::new(controller.window().get() * PACING_GAIN.0 / PACING_GAIN.1);
-                rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt))
-            }
+    pub(super) fn paced(&self) -> Instant {
+        match self.rate {
+            Some(_) => Instant::START + self.paced.since(Instant::START + self.burst),
+            None => Instant::START,
         }
     }
 
     /// A packet that counts against the window was sent.
-    pub(super) fn sent(&mut self, now: Instant, size: Bytes, rtt: Option<Duration>) {
-        if let Some(rate) = self.rate(rtt) {
+    pub(super) fn sent(&mut self, now: Instant, size: Bytes) {
+        if let Some(rate) = self.rate {
             self.paced = self.paced.max(now) + rate.transmission_time(size);
         }
     }
@@ -103,22 +103,34 @@ impl Control {
         self.recovery_end
     }
 
-    /// Something was acknowledged, up to number `largest`; `next` is the number of the next packet.
-    pub(super) fn handle_acknowledged(&mut self, now: Instant, covered: &Covered, largest: u64, next: u64) {
+    /// Something was acknowledged, up to number `largest`; `next` is the number of the next packet and `rtt` the smoothed time.
+    pub(super) fn handle_acknowledged(
+        &mut self,
+        now: Instant,
+        covered: &Covered,
+        largest: u64,
+        next: u64,
+        rtt: Option<Duration>,
+    ) {
         match &mut self.limit {
             Limit::Rate(rate) => rate.handle_acknowledged(now, covered.sent),
-            Limit::Window { controller, .. } if self.is_limited && covered.bytes > 0 => {
+            Limit::Window { controller, .. } => {
                 // Controllers compare numbers only, so that a packet's will do for a sequence number.
                 let [sequence, next] = [largest, next].map(|number| Sequence::SYN + Bytes::new(number));
                 let bytes = Bytes::new(covered.bytes);
-                controller.on_ack(&Acknowledged { now, bytes, rtt: covered.rtt, sequence, next });
+                let ack = Acknowledged { now, bytes, rtt: covered.rtt, sequence, next };
+                if self.is_limited && covered.bytes > 0 {
+                    controller.on_ack(&ack);
+                } else {
+                    controller.on_unused_ack(&ack);
+                }
             }
-            Limit::Window { .. } => {}
         }
+        self.update(rtt);
     }
 
-    /// Something was lost; `next` is the number of the next packet.
-    pub(super) fn handle_lost(&mut self, losses: Losses, next: u64) {
+    /// Something was lost; `next` is the number of the next packet and `rtt` the smoothed time.
+    pub(super) fn handle_lost(&mut self, losses: Losses, next: u64, rtt: Option<Duration>) {
         let Limit::Window { controller, .. } = &mut self.limit else { return };
         let Some(latest) = losses.latest else { return };
         // §7.3.2 takes half of the window, whatever of it is in use.
@@ -131,5 +143,16 @@ impl Control {
             return;
         }
         self.recovery_end = next;
+        self.update(rtt);
+    }
+}
+
+/// A controller that counts bytes, as RFC 9002 §7.3.1 does; CUBIC is RFC 9438's, as QUIC's stacks have it, and not Linux's.
+fn controller(congestion: Congestion, datagram: Bytes) -> Result<Controller, QuicError> {
+    let initial = datagram * u64::from(INITIAL_PACKETS);
+    match congestion {
+        Congestion::Reno | Congestion::NewReno => Ok(Controller::Reno(Reno::new(datagram, initial, true))),
+        Congestion::Cubic => Ok(Controller::Cubic(Cubic::new(datagram, initial, true))),
+        Congestion::Bbr => Err(QuicError::NoController { congestion }),
     }
 }

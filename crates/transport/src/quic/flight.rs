@@ -157,7 +157,7 @@ impl Flight {
     }
 
     /// Finds what is lost: overtaken by three packets, or sent too long before something that has arrived (§6.1).
-    pub(super) fn detect_lost(&mut self, now: Instant, mut lost: impl FnMut(&Frame)) -> Losses {
+    pub(super) fn detect_lost(&mut self, now: Instant, max_delay: Duration, mut lost: impl FnMut(&Frame)) -> Losses {
         self.loss_time = None;
         let Some(largest) = self.largest_acked else { return Losses::default() };
         let patience = (self.rtt.longer() * 9 / 8).max(GRANULARITY);
@@ -173,9 +173,9 @@ impl Flight {
             record.frames().iter().for_each(&mut lost);
             (earliest, latest_at, losses.latest) = (earliest.or(Some(record.at)), record.at, Some(number));
         }
-        let span = earliest.map(|earliest| latest_at.since(earliest));
-        losses.is_persistent =
-            self.rtt.bound().zip(span).is_some_and(|(bound, span)| span > bound.saturating_mul(PERSISTENCE));
+        let span = earliest.map_or(Duration::ZERO, |earliest| latest_at.since(earliest));
+        let limit = self.rtt.bound().map(|bound| (bound + max_delay).saturating_mul(PERSISTENCE));
+        losses.is_persistent = limit.is_some_and(|limit| span > limit);
         self.forget_settled();
         losses
     }

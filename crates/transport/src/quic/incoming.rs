@@ -17,6 +17,11 @@ impl Incoming {
         Self { expected: 0, beyond: RangeSet::new(), end: None, finished: false }
     }
 
+    /// Nothing will ever arrive, and this end knows.
+    pub(super) fn skip(&mut self) {
+        (self.end, self.finished) = (Some(self.expected), true);
+    }
+
     /// A frame has arrived; returns how many bytes are newly in order, and whether the end is.
     pub(super) fn receive(&mut self, offset: u64, length: u64, fin: bool) -> (u64, bool) {
         let end = offset + length;

@@ -47,6 +47,11 @@ impl Outgoing {
         }
     }
 
+    /// Nothing will ever be sent, and the other end knows.
+    pub(super) fn skip(&mut self) {
+        self.fin = Fin::Arrived;
+    }
+
     pub(super) fn is_closing(&self) -> bool {
         self.fin != Fin::Open
     }

@@ -158,6 +158,15 @@ impl Streams {
         self.take_turn(id);
     }
 
+    /// The stream has one direction only (RFC 9000 §2.1), in which this end `sends` or receives.
+    pub(super) fn set_one_way(&mut self, id: StreamId, sends: bool) {
+        match self.open(id) {
+            Some(stream) if sends => stream.incoming.skip(),
+            Some(stream) => stream.outgoing.skip(),
+            None => {}
+        }
+    }
+
     pub(super) fn set_urgency(&mut self, id: StreamId, urgency: u8) {
         let Some(stream) = self.open(id) else { return };
         let before = core::mem::replace(&mut stream.urgency, urgency);
@@ -272,9 +281,10 @@ impl Streams {
 
     pub(super) fn handle_max_data(&mut self, limit: u64) {
         self.credit.grant(limit);
-        for id in core::mem::take(&mut self.stalled) {
-            self.take_turn(id);
+        for place in 0..self.stalled.len() {
+            self.take_turn(self.stalled[place]);
         }
+        self.stalled.clear();
     }
 
     pub(super) fn handle_max_stream_data(&mut self, id: StreamId, limit: u64) {

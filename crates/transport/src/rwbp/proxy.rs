@@ -21,8 +21,8 @@ pub struct Proxy {
     turns: VecDeque<u32>,
     /// Flows with an acknowledgement to send: these go first, for they are small and open windows.
     owing: VecDeque<u32>,
-    /// The IP output queue.
-    queue: VecDeque<Packet>,
+    /// The IP output queue: each packet with its flow's place.
+    queue: VecDeque<(u32, Packet)>,
     queued: Bytes,
     link_room: Option<Bytes>,
     /// Packets among the outputs, which the link's queue does not hold yet.
@@ -103,19 +103,15 @@ impl Proxy {
 
     /// A packet from the other side arrived. One of an unknown flow is ignored.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
-        let arrived = self.change(now, packet.flow, |flow, now, config| {
-            let opens = flow.handle_opening(&packet.kind);
-            (opens, handle_kind(flow, now, config, &packet.kind))
+        let arrived = self.change(now, packet.flow, |flow, now, config| Arrival {
+            opens: flow.handle_opening(&packet.kind),
+            data: handle_kind(flow, now, config, &packet.kind),
+            room: flow.sender.take_room(config),
+            closes: flow.take_closed(),
         });
-        let Some((opens, Arrived { bytes, finished })) = arrived else { return };
-        let (at, stream) = (self.now, packet.flow);
-        if opens {
-            self.outputs.push_back(Output::Connected { at, stream: Some(stream) });
+        if let Some(arrival) = arrived {
+            self.report(packet.flow, arrival);
         }
-        if bytes > Bytes::ZERO || finished {
-            self.outputs.push_back(Output::Received { at, stream, bytes, finished });
-        }
-        self.report(stream);
     }
 
     /// Runs every timer that is due at or before `now`, at the time it was due.
@@ -162,7 +158,7 @@ impl Proxy {
 
     /// How much room the link's queue must have for the next packet; `None` if none waits for it.
     pub fn awaited_link_room(&self) -> Option<Bytes> {
-        self.queue.front().map(Packet::wire_bytes)
+        self.queue.front().map(|(_, packet)| packet.wire_bytes())
     }
 
     fn get(&self, flow: StreamId) -> Option<&Flow> {
@@ -223,14 +219,19 @@ impl Proxy {
         self.agenda.set(slot, flow.due(self.now, &self.config));
     }
 
-    fn report(&mut self, stream: StreamId) {
-        let Some(&slot) = self.index.get(&stream) else { return };
-        let Some(flow) = &mut self.flows[slot as usize] else { return };
-        let at = self.now;
-        if let Some(room) = flow.sender.take_room(&self.config) {
+    fn report(&mut self, flow: StreamId, arrival: Arrival) {
+        let (at, stream) = (self.now, flow);
+        let Arrived { bytes, finished } = arrival.data;
+        if arrival.opens {
+            self.outputs.push_back(Output::Connected { at, stream: Some(stream) });
+        }
+        if bytes > Bytes::ZERO || finished {
+            self.outputs.push_back(Output::Received { at, stream, bytes, finished });
+        }
+        if let Some(room) = arrival.room {
             self.outputs.push_back(Output::Room { at, stream, room });
         }
-        if flow.take_closed() {
+        if arrival.closes {
             self.outputs.push_back(Output::Closed { at, stream });
         }
     }
@@ -246,7 +247,7 @@ impl Proxy {
     }
 
     fn drain(&mut self) {
-        while let Some(&packet) = self.queue.front() {
+        while let Some(&(slot, packet)) = self.queue.front() {
             let wire = packet.wire_bytes();
             if self.link_room.is_some_and(|room| room < wire) {
                 return;
@@ -254,13 +255,14 @@ impl Proxy {
             self.queue.pop_front();
             self.queued -= wire;
             self.link_room = self.link_room.map(|room| room - wire);
-            self.leave(packet);
+            self.leave(slot, packet);
         }
     }
 
-    fn leave(&mut self, packet: Packet) {
-        if let (Kind::Data { number, offset, .. }, Some(&slot)) = (packet.kind, self.index.get(&packet.flow)) {
-            if let Some(flow) = &mut self.flows[slot as usize] {
+    fn leave(&mut self, slot: u32, packet: Packet) {
+        if let Kind::Data { number, offset, .. } = packet.kind {
+            // The flow may have been forgotten, and its place be another's.
+            if let Some(flow) = self.flows[slot as usize].as_mut().filter(|flow| flow.id == packet.flow) {
                 flow.sender.left(self.now, number, offset);
             }
             self.update(slot);
@@ -274,9 +276,9 @@ impl Proxy {
         self.queued + wire <= self.config.output_queue.max(least)
     }
 
-    fn enqueue(&mut self, packet: Packet) {
+    fn enqueue(&mut self, slot: u32, packet: Packet) {
         self.queued += packet.wire_bytes();
-        self.queue.push_back(packet);
+        self.queue.push_back((slot, packet));
     }
 
     /// The next flow with an acknowledgement to send enqueues it; false if there is none or no room.
@@ -289,7 +291,7 @@ impl Proxy {
         if let Some(flow) = &mut self.flows[slot as usize] {
             flow.is_owing = false;
             let packet = Packet { flow: flow.id, kind: flow.pay(self.now, &self.config) };
-            self.enqueue(packet);
+            self.enqueue(slot, packet);
         }
         self.update(slot);
         true
@@ -310,12 +312,20 @@ impl Proxy {
             flow.is_in_turn = false;
             let id = flow.id;
             if let Some(kind) = flow.sender.send(self.now, &self.config, spacing) {
-                self.enqueue(Packet { flow: id, kind });
+                self.enqueue(slot, Packet { flow: id, kind });
             }
         }
         self.update(slot);
         true
     }
+}
+
+/// What a packet has brought about.
+struct Arrival {
+    opens: bool,
+    data: Arrived,
+    room: Option<Bytes>,
+    closes: bool,
 }
 
 fn handle_kind(flow: &mut Flow, now: Instant, config: &RwbpConfig, kind: &Kind) -> Arrived {

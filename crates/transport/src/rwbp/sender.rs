@@ -51,7 +51,12 @@ pub(super) struct Sender {
     edge: u64,
     acknowledged: u64,
     records: VecDeque<Record>,
-    lost: u32,
+    /// What was sent, by number and place, and not told of by an acknowledgement of a later number; and what those that came were
+    /// too short to tell of.
+    open: VecDeque<(u64, u64)>,
+    doubtful: VecDeque<(u64, u64)>,
+    /// The places of what is lost and not sent again; the first is a record's.
+    lost: VecDeque<u64>,
     next_number: u64,
     /// Packets that have not left the output queue.
     queued: u32,
@@ -75,7 +80,9 @@ impl Sender {
             edge: config.largest_window() * config.segment(),
             acknowledged: 0,
             records: VecDeque::new(),
-            lost: 0,
+            open: VecDeque::new(),
+            doubtful: VecDeque::new(),
+            lost: VecDeque::new(),
             next_number: 1,
             queued: 0,
             paced: Instant::START,
@@ -147,7 +154,7 @@ impl Sender {
 
     /// Whether there is something to send but for the peak rate.
     fn wants(&self) -> bool {
-        self.probe || self.lost > 0 || self.may_send_new()
+        self.probe || !self.lost.is_empty() || self.may_send_new()
     }
 
     /// Whether a packet may be sent now.
@@ -178,7 +185,7 @@ impl Sender {
         match self.records.iter_mut().find(|record| record.fate == Fate::InFlight) {
             Some(record) => {
                 record.fate = Fate::Lost;
-                self.lost += 1;
+                self.lost.push_back(record.offset);
             }
             None => self.probe = true,
         }
@@ -186,8 +193,8 @@ impl Sender {
 
     /// The payload of the packet that [`Sender::send`] would return.
     pub(super) fn next_payload(&self, config: &RwbpConfig) -> Bytes {
-        match self.records.iter().find(|record| self.lost > 0 && record.fate == Fate::Lost) {
-            Some(record) => Bytes::new(record.payload.into()),
+        match self.lost.front().and_then(|offset| self.find(*offset)) {
+            Some(index) => Bytes::new(self.records[index].payload.into()),
             None => self.new_payload(config),
         }
     }
@@ -221,14 +228,29 @@ impl Sender {
         Some(Kind::Data { number, offset, payload, fin })
     }
 
+    fn find(&self, offset: u64) -> Option<usize> {
+        self.records.binary_search_by_key(&offset, |record| record.offset).ok()
+    }
+
     fn repeat(&mut self, number: u64) -> Option<(u64, Bytes, bool)> {
-        if self.lost == 0 {
-            return None;
-        }
-        let record = self.records.iter_mut().find(|record| record.fate == Fate::Lost)?;
+        let offset = self.lost.pop_front()?;
+        let index = self.find(offset)?;
+        let record = &mut self.records[index];
         (record.fate, record.number) = (Fate::InFlight, number);
-        self.lost -= 1;
-        Some((record.offset, Bytes::new(record.payload.into()), record.fin))
+        let repeated = (offset, Bytes::new(record.payload.into()), record.fin);
+        self.open.push_back((number, offset));
+        self.forget_found();
+        Some(repeated)
+    }
+
+    /// Makes the first of what is lost a record that still is.
+    fn forget_found(&mut self) {
+        while let Some(offset) = self.lost.front() {
+            if self.find(*offset).is_some_and(|index| self.records[index].fate == Fate::Lost) {
+                return;
+            }
+            self.lost.pop_front();
+        }
     }
 
     fn send_new(&mut self, number: u64, config: &RwbpConfig) -> (u64, Bytes, bool) {
@@ -239,6 +261,7 @@ impl Sender {
         let record = Record { offset, payload: length, fin, number, left, fate: Fate::InFlight };
         self.next = record.end();
         self.records.push_back(record);
+        self.open.push_back((number, offset));
         (offset, payload, fin)
     }
 
@@ -246,7 +269,7 @@ impl Sender {
     pub(super) fn left(&mut self, now: Instant, number: u64, offset: u64) {
         self.queued = self.queued.saturating_sub(1);
         self.timer_base = now;
-        if let Ok(index) = self.records.binary_search_by_key(&offset, |record| record.offset) {
+        if let Some(index) = self.find(offset) {
             let record = &mut self.records[index];
             if record.number == number {
                 record.left = now;
@@ -271,22 +294,59 @@ impl Sender {
         self.edge = self.edge.max(cumulative + u64::from(window) * config.segment());
         self.acknowledged = self.acknowledged.max(cumulative);
         (self.timer_base, self.backoff) = (now, 0);
-        for record in self.records.iter_mut().filter(|record| record.fate != Fate::Arrived) {
-            if record.number == newest && !delayed && record.fate == Fate::InFlight {
-                self.rtt.sample(now.since(record.left), Duration::ZERO);
-            }
-            let fate = match arrived(record, cumulative, missing) {
-                Some(true) => Fate::Arrived,
-                // The link keeps its order: what was sent before something that has arrived, and has not, will not.
-                Some(false) if record.number < newest => Fate::Lost,
-                _ => record.fate,
-            };
-            self.lost = self.lost + u32::from(fate == Fate::Lost) - u32::from(record.fate == Fate::Lost);
-            record.fate = fate;
+        if !delayed {
+            self.sample_rtt(now, newest);
         }
-        while self.records.front().is_some_and(|record| record.fate == Fate::Arrived) {
+        self.judge(cumulative, newest, missing);
+        let is_settled = |record: &Record| record.fate == Fate::Arrived || record.end() <= cumulative;
+        while self.records.front().is_some_and(is_settled) {
             self.records.pop_front();
         }
+        self.forget_found();
+    }
+
+    /// The packet of this number has just arrived at the other side.
+    fn sample_rtt(&mut self, now: Instant, newest: u64) {
+        let Ok(place) = self.open.binary_search_by_key(&newest, |(number, _)| *number) else { return };
+        let record = self.find(self.open[place].1).map(|index| self.records[index]);
+        if let Some(record) = record.filter(|record| record.number == newest && record.fate == Fate::InFlight) {
+            self.rtt.sample(now.since(record.left), Duration::ZERO);
+        }
+    }
+
+    /// Finds the fate of everything that was sent up to the newest number that has arrived.
+    fn judge(&mut self, cumulative: u64, newest: u64, missing: &Missing) {
+        while let Some(&(number, offset)) = self.doubtful.front() {
+            if !self.decide(number, offset, cumulative, newest, missing) {
+                break;
+            }
+            self.doubtful.pop_front();
+        }
+        while let Some((number, offset)) = self.open.pop_front_if(|(number, _)| *number <= newest) {
+            if !self.decide(number, offset, cumulative, newest, missing) {
+                self.doubtful.push_back((number, offset));
+            }
+        }
+    }
+
+    /// Whether the fate of a packet is known by now.
+    fn decide(&mut self, number: u64, offset: u64, cumulative: u64, newest: u64, missing: &Missing) -> bool {
+        let Some(index) = self.find(offset) else { return true };
+        let record = &mut self.records[index];
+        if record.number != number || record.fate == Fate::Arrived {
+            return true;
+        }
+        match arrived(record, cumulative, missing) {
+            Some(true) => record.fate = Fate::Arrived,
+            Some(false) if record.fate == Fate::Lost => {}
+            // The link keeps its order: what was sent before something that has arrived, and has not, will not.
+            Some(false) if number < newest => {
+                record.fate = Fate::Lost;
+                self.lost.push_back(offset);
+            }
+            _ => return false,
+        }
+        true
     }
 }
 

@@ -88,6 +88,14 @@ fn a_page_takes_a_millisecond_per_packet_and_one_way() {
 }
 
 #[test]
+fn a_content_that_takes_longer_than_the_wait_is_not_asked_for_while_it_comes() {
+    let mut network = network([wan(), wan()], 1);
+    send(&mut network, 0, Bytes::new(6000 * 1414));
+    assert!(network.run_until(|network| complete(network, 1)));
+    assert_eq!((network.seen[0].packets_sent, network.seen[1].packets_sent), (6000, 0));
+}
+
+#[test]
 fn what_is_lost_before_the_last_packet_is_asked_for_when_that_arrives() {
     let mut network = network([Pipe { lost_packets: vec![3, 4, 8], ..wan() }, wan()], 1);
     send(&mut network, 0, Bytes::new(20 * 1414));

@@ -113,6 +113,16 @@ fn initial_datagrams_are_of_full_size() {
 }
 
 #[test]
+fn a_long_client_hello_takes_two_datagrams_and_lets_the_server_send_more() {
+    let config = QuicConfig { client_hello: Bytes::new(1500), certificates: Bytes::new(6000), ..config() };
+    let mut network = network(&config, [far(None), far(None)], 1);
+    network.run_to(at(100));
+    assert_eq!((network.seen[CLIENT].packets_sent, network.seen[CLIENT].bytes_sent.get()), (2, 1480 + 1228));
+    exchange(&mut network, 0, 1);
+    assert_eq!(network.seen[CLIENT].connected, Some(at(500)));
+}
+
+#[test]
 fn slow_start_follows_the_recursion() {
     let (rate, rtt) = (Rate::mbps(4), 0.5);
     for packets in [1, 9, 10, 11, 30, 31, 69, 70, 71, 100, 400, 1000] {
@@ -182,6 +192,27 @@ fn a_loss_holds_up_its_own_stream_only() {
 }
 
 #[test]
+fn a_loss_is_known_by_the_third_packet_behind_it() {
+    let rate = Rate::mbps(4);
+    let tau = rate.transmission_time(Bytes::new(1480)).as_secs_f64();
+    let run = |lost_packets| {
+        let config = QuicConfig { sending: Sending::Rate(rate), ..config() };
+        let mut network = network(&config, [far(None), Pipe { lost_packets, ..far(Some(rate)) }], 1);
+        exchange(&mut network, 0, 10);
+        network.run_until(|_| false);
+        let (begin, sent) = (network.now.as_secs_f64(), network.seen[SERVER].packets_sent);
+        let end = exchange(&mut network, 1, 1417 * 10).as_secs_f64();
+        (sent, end - begin)
+    };
+    let (sent, clean) = run(vec![]);
+    assert!((clean - (0.5 + 10.0 * tau)).abs() < 0.001, "{clean} s");
+    // Sent as the fifth; the eighth's acknowledgement comes back, the fifth goes again.
+    let (_, mended) = run(vec![sent + 4]);
+    let ideal = 0.25 + 8.0 * tau + 0.5 + tau + 0.25;
+    assert!((mended - ideal).abs() < 0.001, "{mended} s, {ideal} s");
+}
+
+#[test]
 fn urgent_streams_go_first_and_equals_in_order() {
     let rate = Rate::mbps(4);
     let ends = |order| {
@@ -202,6 +233,21 @@ fn urgent_streams_go_first_and_equals_in_order() {
     assert_eq!(order, [3, 0, 1, 2]);
     let (_, spread) = ends(Order::RoundRobin);
     assert!(spread < rate.transmission_time(Bytes::new(1480)) * 8, "{spread:?}");
+}
+
+#[test]
+fn a_one_way_stream_is_complete_without_a_word_from_its_receiver() {
+    let mut network = network(&config(), [far(None), far(None)], 1);
+    exchange(&mut network, 0, 1000);
+    network.run_until(|_| false);
+    let before = network.seen[CLIENT].packets_sent;
+    network.at(SERVER, |server, now| server.send_only(now, StreamId(9)));
+    network.at(CLIENT, |client, now| client.receive_only(now, StreamId(9)));
+    send(&mut network, SERVER, 9, 2000);
+    network.run_until(|_| false);
+    assert_eq!(network.stream(CLIENT, 9).bytes, Bytes::new(2000));
+    assert!([CLIENT, SERVER].iter().all(|end| network.stream(*end, 9).closed));
+    assert_eq!(network.seen[CLIENT].packets_sent - before, 1, "the acknowledgement");
 }
 
 #[test]
@@ -237,11 +283,43 @@ fn a_handshake_gets_through_piece_by_piece() {
 }
 
 #[test]
+fn a_client_that_asks_again_is_answered_at_once() {
+    // The timers double from 999 ms. Nothing arrives of the server's first nine datagrams, nor the client's second word at 0.999 s;
+    // its third at 2.997 s is answered at once, long before the server's own timer.
+    let pipe = |lost_packets| Pipe { lost_packets, ..far(None) };
+    let mut network = network(&config(), [pipe(vec![1]), pipe((0..9).collect())], 1);
+    exchange(&mut network, 0, 1000);
+    assert_eq!(network.seen[CLIENT].connected, Some(at(2997 + 500)));
+}
+
+#[test]
+fn a_controller_that_is_not_there_is_an_error() {
+    let config = QuicConfig { sending: Sending::Congestion(Congestion::Bbr), ..config() };
+    let error = Connection::server(&config).expect_err("there is no BBR");
+    assert_eq!(error.to_string(), "no simulated QUIC with Bbr; there are Reno, NewReno, Cubic, and a set rate");
+}
+
+#[test]
 fn an_outage_is_survived_by_probes() {
     let cut = Some((at(1100), at(9000)));
     let mut network = network(&config(), [far(None), Pipe { cut, ..far(Some(Rate::mbps(4))) }], 1);
     let end = exchange(&mut network, 0, 500_000);
     assert!(end > at(9000) && end < at(30_000), "{end}");
+}
+
+/// Writes what the send buffers take of what is left to each end, by stream; says whether something is left.
+fn write_some(network: &mut Network<Connection>, left: &mut [[u64; 2]]) -> bool {
+    for (stream, ends) in (0..).map(StreamId).zip(left.iter_mut()) {
+        for (end, rest) in ends.iter_mut().enumerate() {
+            network.at(end, |connection, now| {
+                *rest -= connection.write(now, stream, Bytes::new(*rest)).get();
+                if *rest == 0 {
+                    connection.finish(now, stream);
+                }
+            });
+        }
+    }
+    left.iter().flatten().any(|rest| *rest > 0)
 }
 
 proptest! {
@@ -251,7 +329,7 @@ proptest! {
         seed: u64, lost in 0_u64..300, doubled in 0_u64..300, spread in 0_u64..400,
         sizes in prop::collection::vec((0_u64..60_000, 0_u64..3000), 1..8),
         kind in 0_usize..5, certificates in 100_u64..8000, windows in (2000_u64..100_000, 2000_u64..100_000),
-        paced: bool, urgency: bool, datagram in 1200_u64..1453,
+        paced: bool, urgency: bool, datagram in 1200_u64..1453, send_buffer in 1000_u64..80_000,
     ) {
         let congestions = [Congestion::Reno, Congestion::NewReno, Congestion::Cubic].map(Sending::Congestion);
         let sendings = congestions.into_iter().chain([Sending::Rate(Rate::mbps(2))]);
@@ -262,6 +340,7 @@ proptest! {
             resumption: resumptions[kind % 3],
             stream_window: Bytes::new(windows.0),
             connection_window: Bytes::new(windows.1),
+            send_buffer: Bytes::new(send_buffer),
             sending: sendings.into_iter().cycle().nth(kind).expect("a cycle"),
             order: if urgency { Order::Urgency } else { Order::RoundRobin },
             paced,
@@ -269,12 +348,14 @@ proptest! {
         };
         let bad = || Pipe { rate: Some(Rate::mbps(2)), spread: MS(spread), lost, doubled, ..far(None) };
         let mut network = network(&config, [bad(), bad()], seed);
-        for (stream, (down, up)) in (0..).zip(&sizes) {
-            send(&mut network, CLIENT, stream, *up);
-            send(&mut network, SERVER, stream, *down);
-        }
+        let mut left: Vec<[u64; 2]> = sizes.iter().map(|(down, up)| [*up, *down]).collect();
         let count = u32::try_from(sizes.len()).expect("few");
         let closed = |network: &Network<Connection>, end: usize| (0..count).all(|stream| network.stream(end, stream).closed);
+        while write_some(&mut network, &mut left) {
+            let rooms = |network: &Network<Connection>| network.seen[CLIENT].room.len() + network.seen[SERVER].room.len();
+            let before = rooms(&network);
+            prop_assert!(network.run_until(|network| rooms(network) > before));
+        }
         prop_assert!(network.run_until(|network| closed(network, CLIENT) && closed(network, SERVER)));
         for (stream, (down, up)) in (0..).zip(&sizes) {
             prop_assert_eq!(network.stream(CLIENT, stream).bytes, Bytes::new(*down));
