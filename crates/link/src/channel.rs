@@ -76,7 +76,7 @@ impl<P: Packet> Channel<P> {
     /// finishes at its old rate, packets in flight keep their delay, and the queue keeps what it holds. A change that
     /// contradicts other settings is for the caller to refuse ([`ChannelConfig::check`]).
     pub fn reconfigure(&mut self, now: Instant, change: Change) {
-        self.run_until(now);
+        self.catch_up(now);
         let Change { direction, setting } = change;
         self.config.apply(Change { direction, setting: setting.clone() });
         let places = match direction {
@@ -134,13 +134,14 @@ impl<P: Packet> Channel<P> {
     }
 
     /// Bytes of one direction that are queued, in service or in flight.
-    pub fn held(&self, direction: Direction) -> Bytes {
+    pub fn held(&mut self, direction: Direction) -> Bytes {
         self.counters(direction).held().bytes
     }
 
     /// The books of one direction, of all terminals together. A packet counts as delivered as soon as its output can be
     /// polled.
-    pub fn counters(&self, direction: Direction) -> Counters {
+    pub fn counters(&mut self, direction: Direction) -> Counters {
+        self.catch_up(self.now);
         match direction {
             Direction::Down => self.paths[DOWN].counters(),
             Direction::Up => self.paths[DOWN + 1..].iter().map(Path::counters).sum(),
@@ -148,7 +149,8 @@ impl<P: Packet> Channel<P> {
     }
 
     /// The books of the path that begins at `port`; `None` if there is no such terminal.
-    pub fn counters_of(&self, port: Port) -> Option<Counters> {
+    pub fn counters_of(&mut self, port: Port) -> Option<Counters> {
+        self.catch_up(self.now);
         self.place_of(port).map(|place| self.paths[place].counters())
     }
 
@@ -156,6 +158,14 @@ impl<P: Packet> Channel<P> {
     pub fn access_counters(&mut self) -> Option<AccessCounters> {
         let now = self.now;
         self.scheduler.as_mut().map(|scheduler| scheduler.counters(now))
+    }
+
+    /// Runs everything due at or before `now`, ends of services included that are otherwise made up later.
+    fn catch_up(&mut self, now: Instant) {
+        self.run_until(now);
+        for path in &mut self.paths {
+            path.catch_up(self.now, &mut self.outputs);
+        }
     }
 
     fn enter(&mut self, place: usize, slot: Slot<P>) {
@@ -180,7 +190,7 @@ impl<P: Packet> Channel<P> {
                     self.run_slot(slot);
                 }
                 (Some(((at, _), place)), _) if at <= self.now => {
-                    self.paths[place].step(&mut self.outputs);
+                    self.paths[place].step(at, &mut self.outputs);
                     self.update(place);
                     self.resume(place);
                 }

@@ -35,6 +35,11 @@ impl Delay {
         self.path.as_ref().map_or(fixed, |path| fixed.saturating_add(path.delay(entry)))
     }
 
+    /// The delay of all packets, whenever they enter.
+    pub(crate) fn constant(&self) -> Option<Duration> {
+        (self.recorded.is_none() && self.path.is_none()).then_some(self.own)
+    }
+
     /// Changes the delay of packets that enter from now on; record and path stay by the run's clock.
     pub(crate) fn set(&mut self, config: &DirectionConfig) {
         *self = Self::new(config);

@@ -3,6 +3,10 @@
 //! The place where packets go from stage to stage. The way down is one path for all terminals; up, each terminal has a path
 //! of its own. The transmitter is a serializer, or, where terminals share the way up, slots that medium access grants.
 //!
+//! Where nothing can happen to a packet between its arrival and its exit from the pipe (no outages, no queue that drops what
+//! waits, a constant delay), the ends of services are not events of their own: they are made up, at their own times, before
+//! the next arrival or exit, so that a packet costs one event instead of two.
+//!
 //! During an outage nothing new is begun and what would leave the transmitter or the pipe is dropped; the queue keeps what it
 //! holds.
 
@@ -18,6 +22,7 @@ use crate::serializer::Serializer;
 use crate::{ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, Setting};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// When something is due, and the number of the packet it happens to. Of two events of one instant the one of the packet
 /// that arrived first comes first.
@@ -33,6 +38,8 @@ pub(crate) struct Path<P> {
     /// When that outage ended, for whoever grants slots.
     resumed: Option<Instant>,
     delay: Delay,
+    /// The delay of all packets, where ends of services are made up.
+    foreseen: Option<Duration>,
     /// Packets in flight, with what becomes of each.
     pipe: Pipe<(P, Arrival)>,
     outages: OutageProcess,
@@ -70,7 +77,7 @@ impl<P: Packet> Path<P> {
     /// Empty stages of the path that begins at `entry`; `is_shared` says whether somebody grants slots on the way up.
     pub(crate) fn new(channel: &ChannelConfig, seed: u64, entry: Port, is_shared: bool) -> Self {
         let config = entry.direction().of(channel);
-        Self {
+        let mut path = Self {
             queue: Queue::new(config.queue, config.discipline),
             transmitter: match is_shared && entry.direction() == Direction::Up {
                 true => Transmitter::Slots(Burst::new(config.framing)),
@@ -79,6 +86,7 @@ impl<P: Packet> Path<P> {
             held_until: None,
             resumed: None,
             delay: Delay::new(config),
+            foreseen: None,
             pipe: Pipe::new(),
             outages: OutageProcess::new(&config.outages, seed, entry),
             impairments: Impairments::new(config, seed, entry),
@@ -88,11 +96,33 @@ impl<P: Packet> Path<P> {
             duplicated: Count::default(),
             delivered: Count::default(),
             dropped: Count::default(),
+        };
+        path.foresee();
+        path
+    }
+
+    /// Whether ends of services can be made up.
+    fn foresee(&mut self) {
+        let is_quiet = self.outages.is_never() && self.held_until.is_none() && !self.queue.drops_what_waits();
+        let has_serializer = matches!(self.transmitter, Transmitter::Serializer(_));
+        self.foreseen = self.delay.constant().filter(|_| is_quiet && has_serializer);
+    }
+
+    /// Makes up the ends of services until `now`.
+    pub(crate) fn catch_up(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+        if self.foreseen.is_none() {
+            return;
+        }
+        while let Transmitter::Serializer(serializer) = &self.transmitter
+            && let Some((end, _)) = serializer.next_finish().filter(|(end, _)| *end <= now)
+        {
+            self.end_service(end, outputs);
         }
     }
 
     /// A packet arrives at the queue, or at the serializer if nobody is before it.
     pub(crate) fn arrive(&mut self, now: Instant, slot: Slot<P>, outputs: &mut VecDeque<Output<P>>) {
+        self.catch_up(now, outputs);
         self.arrived.add(slot.bytes);
         if let Transmitter::Serializer(serializer) = &mut self.transmitter
             && serializer.is_idle()
@@ -113,13 +143,33 @@ impl<P: Packet> Path<P> {
         self.drop_packet(now, slot, DropReason::NoTerminal, outputs);
     }
 
-    /// When something happens next.
+    /// When something happens next, at the earliest.
     pub(crate) fn next_due(&self) -> Option<Due> {
-        self.next_step().map(|(due, _)| due)
+        match (self.foreseen, &self.transmitter) {
+            (Some(delay), Transmitter::Serializer(serializer)) => self.next_exit(delay, serializer),
+            _ => self.next_step().map(|(due, _)| due),
+        }
     }
 
-    /// Lets happen what happens next.
-    pub(crate) fn step(&mut self, outputs: &mut VecDeque<Output<P>>) {
+    /// When a packet leaves the pipe next, at the earliest: one that is in it, or one in service.
+    fn next_exit(&self, delay: Duration, serializer: &Serializer<P>) -> Option<Due> {
+        let in_service = || serializer.next_finish().map(|(end, number)| (end + delay, number));
+        match self.pipe.next_exit() {
+            // Whoever is in service does not overtake those that keep the order.
+            Some(exit) if self.pipe.keeps_order() => Some(exit),
+            exit => exit.into_iter().chain(in_service()).min(),
+        }
+    }
+
+    /// Lets happen what is due at `now`, which [`Path::next_due`] may have named too early.
+    pub(crate) fn step(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+        if self.foreseen.is_some() {
+            self.catch_up(now, outputs);
+            if self.pipe.next_exit().is_some_and(|(exit, _)| exit <= now) {
+                self.leave_pipe(outputs);
+            }
+            return;
+        }
         match self.next_step() {
             Some((_, Step::LeavePipe)) => self.leave_pipe(outputs),
             Some(((at, _), Step::EndService)) => self.end_service(at, outputs),
@@ -159,8 +209,13 @@ impl<P: Packet> Path<P> {
         self.drop_given_up(now, outputs);
     }
 
-    /// Changes one setting from now on; `config` has it already.
+    /// Changes one setting from now on, until when everything has been made up; `config` has it already.
     pub(crate) fn set(&mut self, now: Instant, setting: &Setting, config: &DirectionConfig) {
+        self.change(now, setting, config);
+        self.foresee();
+    }
+
+    fn change(&mut self, now: Instant, setting: &Setting, config: &DirectionConfig) {
         match setting {
             Setting::Queue(limit) => self.queue.set_limit(*limit),
             Setting::Discipline(discipline) => self.queue.set_discipline(now, *discipline),
@@ -185,7 +240,7 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    /// The books.
+    /// The books, as of the last time until which everything has been made up.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             arrived: self.arrived,
@@ -258,6 +313,7 @@ impl<P: Packet> Path<P> {
                 self.drop_given_up(now, outputs);
             }
         }
+        self.foresee();
     }
 
     /// The first packet in the pipe comes out, if nothing takes it.

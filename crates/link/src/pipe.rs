@@ -57,6 +57,11 @@ impl<P> Pipe<P> {
         in_flight.front().map(key)
     }
 
+    /// Whether there are packets that nobody overtakes who enters from now on.
+    pub(crate) fn keeps_order(&self) -> bool {
+        !self.in_order.is_empty()
+    }
+
     /// What is in flight.
     pub(crate) fn count(&self) -> Count {
         self.count

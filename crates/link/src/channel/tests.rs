@@ -128,14 +128,23 @@ fn time_that_runs_backwards_stands_still() {
 }
 
 #[test]
-fn timers_name_every_step_and_no_other() {
-    let mut channel = with_burst(config(), 2);
-    let mut timers = Vec::new();
-    while let Some(due) = channel.next_timeout() {
-        timers.push(due);
-        channel.handle_timeout(due);
-    }
-    assert_eq!(timers, [micros(120), micros(240), micros(1120), micros(1240)]);
+fn timers_name_every_step_that_can_be_seen_and_no_other() {
+    let timers = |settings: &[(&str, &str)]| {
+        let mut config = config();
+        settings.iter().for_each(|(name, value)| config.set(name, value).unwrap());
+        let mut channel = with_burst(config, 2);
+        let mut timers = Vec::new();
+        while let Some(due) = channel.next_timeout() {
+            timers.push(due);
+            channel.handle_timeout(due);
+        }
+        timers
+    };
+    assert_eq!(timers(&[]), [micros(1120), micros(1240)], "ends of services are nobody's concern");
+    // They are where packets may be dropped then.
+    let every = [micros(120), micros(240), micros(1120), micros(1240)];
+    assert_eq!(timers(&[("down.discipline", "codel")]), every);
+    assert_eq!(timers(&[("down.outages", "at windows=9s+1s")]), every);
 }
 
 #[test]

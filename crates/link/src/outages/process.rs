@@ -77,6 +77,11 @@ impl OutageProcess {
         self.phase.is_down.then_some(self.phase.end)
     }
 
+    /// Whether there is no outage at all.
+    pub(crate) fn is_never(&self) -> bool {
+        matches!(self.schedule, Schedule::Never)
+    }
+
     /// Changes when outages are, to what they would be had they been so from the beginning of the run.
     pub(crate) fn set_outages(&mut self, outages: &Outages) {
         *self = Self { schedule: Schedule::new(outages, self.stream), phase: Phase::EMPTY, ..*self };

@@ -68,6 +68,11 @@ impl<P: Packet> Queue<P> {
         }
     }
 
+    /// Whether packets that wait may be dropped when one goes out.
+    pub(crate) fn drops_what_waits(&self) -> bool {
+        matches!(self.scheduler, Scheduler::CoDel(_) | Scheduler::FqCoDel(_))
+    }
+
     /// Changes the limit. What already waits stays, even if it is more than the new limit, until an arrival finds no room.
     pub(crate) fn set_limit(&mut self, limit: QueueLimit) {
         self.limit = limit;

@@ -60,7 +60,7 @@ fn with_dedicated_access_each_terminal_has_the_way_up_to_itself() {
     }
     let times: Vec<_> = deliveries(&mut channel).into_iter().map(|(port, at)| (port == Port::Gateway, at)).collect();
     assert_eq!(times, [(true, 1120), (true, 1120), (true, 1120), (true, 1240)]);
-    let books = |terminal| channel.counters_of(Port::Terminal(terminal)).unwrap().delivered.packets;
+    let mut books = |terminal| channel.counters_of(Port::Terminal(terminal)).unwrap().delivered.packets;
     assert_eq!([books(0), books(1), books(2)], [2, 1, 1]);
     assert_eq!(channel.counters(Direction::Up).delivered.packets, 4);
 }
