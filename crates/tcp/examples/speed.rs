@@ -57,6 +57,7 @@ fn cases() -> Vec<Case> {
     vec![
         case("linux, newreno", config(Profile::Linux, Congestion::NewReno), None),
         case("linux, cubic", config(Profile::Linux, Congestion::Cubic), None),
+        case("linux, bbr", config(Profile::Linux, Congestion::Bbr), None),
         case("rfc, newreno", config(Profile::Rfc, Congestion::NewReno), None),
         case("bsd-1997, reno", config(Profile::Bsd1997, Congestion::Reno), None),
         case("linux, cubic, one in 10,000 lost", config(Profile::Linux, Congestion::Cubic), Some(10_000)),

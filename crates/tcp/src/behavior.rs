@@ -35,6 +35,8 @@ pub(crate) struct RtoBounds {
     pub(crate) min_variance: Duration,
     /// Most, also after backing off.
     pub(crate) max: Duration,
+    /// The variance term follows the largest deviation of each window of data, as Linux's does.
+    pub(crate) per_window: bool,
 }
 
 /// One profile's habits.
@@ -52,42 +54,73 @@ pub(crate) struct Behavior {
     pub(crate) gentle_restart: bool,
     /// Selective acknowledgements (RFC 2018).
     pub(crate) sack: bool,
+    /// With SACK: losses are told by the order of sending, and tails probed (RFC 8985); else by three arrivals (RFC 6675).
+    pub(crate) rack: bool,
+    /// What a needless repetition did is undone (RFC 5682, RFC 3522, RFC 3708); timestamps measure what was repeated (RFC 7323 §4).
+    pub(crate) undo: bool,
+    /// The congestion window counts segments however small, and not bytes; it is the whole window that is reduced after a loss,
+    /// not what was in use of it, and once per window of data.
+    pub(crate) counts_segments: bool,
     /// New data may be sent on the first two duplicate ACKs (RFC 3042).
     pub(crate) limited_transmit: bool,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,
-    /// Payload that the send buffer holds at most, sent or not; `None` is unlimited.
+    /// Payload that the send buffer holds at its largest, sent or not; `None` is unlimited.
     pub(crate) send_buffer: Option<Bytes>,
     /// Handshake retransmissions that leave the initial window alone (RFC 5681 §3.1 allows none).
     pub(crate) tolerated_handshake_losses: u32,
 }
 
-/// `tcp_wmem`'s maximum of 4194304 bytes, a ninth of which goes to the packets' own memory (in `ss -m` on Linux 6.18 bulk transfers
-/// occupy 1.10 to 1.15 times their payload). Below it the buffer grows ahead of the congestion window.
-const LINUX_SEND_BUFFER: Bytes = Bytes::new(4_194_304 / 9 * 8);
+/// `tcp_wmem`'s maximum of 4194304 bytes.
+const LINUX_SEND_BUFFER: Bytes = payload_of(4_194_304);
+
+/// A fifteenth of a buffer goes to the packets' own memory (in `ss -m` on Linux 6.18 bulk transfers occupy 1.04 to 1.11 times their
+/// payload while acknowledgements come).
+const fn payload_of(memory: u64) -> Bytes {
+    Bytes::new(memory / 15 * 14)
+}
+
+/// The send buffer for a window of `window` (tcp_sndbuf_expand()): twice the segments, each as large as a packet of its own may be
+/// in memory.
+pub(crate) fn linux_send_buffer(window: Bytes, mss: Bytes) -> Bytes {
+    /// MAX_TCP_HEADER and struct skb_shared_info; struct sk_buff.
+    const OVERHEAD: (u64, u64) = (640, 256);
+    let segments = window.get() / mss.get().max(1);
+    payload_of(2 * segments * ((mss.get() + OVERHEAD.0).next_power_of_two() + OVERHEAD.1))
+}
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 impl Behavior {
     pub(crate) fn of(config: &TcpConfig) -> Self {
         let immediate = config.first_ack == FirstAck::Immediate;
-        match config.profile {
+        let profile = match config.profile {
             Profile::Linux => Self::linux(immediate),
             Profile::Bsd1997 => Self::bsd_1997(immediate),
             Profile::Rfc => Self::rfc(immediate),
-        }
+        };
+        Self { sack: config.sack, ..profile }
     }
 
     /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
     fn linux(immediate: bool) -> Self {
         Self {
-            rto: RtoBounds { initial: MS(1000), min: MS(200), min_variance: MS(200), max: MS(120_000) },
+            rto: RtoBounds {
+                initial: MS(1000),
+                min: MS(200),
+                min_variance: MS(200),
+                max: MS(120_000),
+                per_window: true,
+            },
             ack: AckPolicy::Linux { quick: if immediate { 16 } else { 0 } },
             first_ack_immediate: immediate,
             byte_counting: true,
             validates_window: true,
             gentle_restart: true,
             sack: true,
+            rack: true,
+            undo: true,
+            counts_segments: true,
             limited_transmit: true,
             autotunes_window: true,
             send_buffer: Some(LINUX_SEND_BUFFER),
@@ -98,13 +131,22 @@ impl Behavior {
     /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample), timers in ticks of 500 ms (at least two) and 200 ms.
     fn bsd_1997(immediate: bool) -> Self {
         Self {
-            rto: RtoBounds { initial: MS(3000), min: MS(1000), min_variance: MS(500), max: MS(64_000) },
+            rto: RtoBounds {
+                initial: MS(3000),
+                min: MS(1000),
+                min_variance: MS(500),
+                max: MS(64_000),
+                per_window: false,
+            },
             ack: AckPolicy::Ticks { period: MS(200) },
             first_ack_immediate: immediate,
             byte_counting: false,
             validates_window: false,
             gentle_restart: false,
             sack: false,
+            rack: false,
+            undo: false,
+            counts_segments: false,
             limited_transmit: false,
             autotunes_window: false,
             send_buffer: None,
@@ -115,13 +157,22 @@ impl Behavior {
     /// RFC 6298 (1 s at the start and at least), RFC 5681, RFC 3042; 200 ms is the usual delayed-ACK timer.
     fn rfc(immediate: bool) -> Self {
         Self {
-            rto: RtoBounds { initial: MS(1000), min: MS(1000), min_variance: MS(0), max: MS(60_000) },
+            rto: RtoBounds {
+                initial: MS(1000),
+                min: MS(1000),
+                min_variance: MS(0),
+                max: MS(60_000),
+                per_window: false,
+            },
             ack: AckPolicy::EverySecond { delay: MS(200) },
             first_ack_immediate: immediate,
             byte_counting: false,
             validates_window: false,
             gentle_restart: false,
-            sack: false,
+            sack: true,
+            rack: false,
+            undo: false,
+            counts_segments: false,
             limited_transmit: true,
             autotunes_window: false,
             send_buffer: None,

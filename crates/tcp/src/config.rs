@@ -27,7 +27,7 @@ impl Profile {
     }
 }
 
-/// Congestion control.
+/// Congestion control. With selective acknowledgements ([`TcpConfig::sack`]) Reno and NewReno are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
     /// RFC 5681, fast recovery ends at the first new ACK.
@@ -67,6 +67,10 @@ pub struct TcpConfig {
     pub mss: Bytes,
     /// Is the first segment's ACK delayed?
     pub first_ack: FirstAck,
+    /// Selective acknowledgements (RFC 2018), if both ends want them.
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168), if both ends want it.
+    pub ecn: bool,
 }
 
 impl TcpConfig {
@@ -76,7 +80,7 @@ impl TcpConfig {
     pub const LINUX_LARGEST_BUFFER: Bytes = Bytes::kib(32 << 10);
 
     /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial
-    /// window 1, 64 KiB without window scaling. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52.
+    /// window 1, 64 KiB without window scaling, no SACK. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52. No ECN.
     pub fn of(profile: Profile) -> Self {
         let (congestion, initial_window, max_window, first_ack) = match profile {
             Profile::Linux => (Congestion::Cubic, 10, None, FirstAck::Immediate),
@@ -84,6 +88,7 @@ impl TcpConfig {
             Profile::Rfc => (Congestion::NewReno, 10, None, FirstAck::Delayed),
         };
         let (receive_buffer, mss) = (Self::LINUX_LARGEST_BUFFER, Bytes::new(1448));
-        Self { profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack }
+        let sack = profile != Profile::Bsd1997;
+        Self { profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack, sack, ecn: false }
     }
 }

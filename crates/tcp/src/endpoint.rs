@@ -4,12 +4,12 @@
 //! they are is the owner's to know. Opening is a three-way handshake, closing is one FIN each way; a closed endpoint goes on
 //! answering repeated segments for as long as its owner keeps it (TIME-WAIT without an end).
 //!
-//! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, ECN, urgent data.
+//! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, urgent data.
 
 use crate::receiver::{Receiver, RoundTrip};
 use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
-use crate::{CongestionControl, Segment, TcpConfig, TcpError};
+use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -53,6 +53,9 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     outputs: VecDeque<Output>,
+    /// Explicit congestion notification is wanted here, and by the other side too.
+    wants_ecn: bool,
+    ecn: bool,
     connected: bool,
     closed: bool,
     /// When the next timer runs out.
@@ -63,7 +66,7 @@ impl Endpoint {
     /// The end that opens the connection: its SYN leaves at `now`.
     ///
     /// # Errors
-    /// If there is no congestion controller of the kind that `config` asks for.
+    /// If `config`'s segments carry nothing.
     pub fn connect(now: Instant, config: &TcpConfig) -> Result<Self, TcpError> {
         let mut endpoint = Self::listen(config)?;
         endpoint.sender.open();
@@ -74,10 +77,12 @@ impl Endpoint {
     /// The end that waits for a SYN.
     ///
     /// # Errors
-    /// If there is no congestion controller of the kind that `config` asks for.
+    /// If `config`'s segments carry nothing.
     pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
-        Ok(Self { sender, receiver, outputs: VecDeque::new(), connected: false, closed: false, due: None })
+        let outputs = VecDeque::new();
+        let (wants_ecn, ecn, connected, closed) = (config.ecn, false, false, false);
+        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, due: None })
     }
 
     /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
@@ -94,6 +99,25 @@ impl Endpoint {
         self.flush(now);
     }
 
+    /// Of what has been received the application has not read `unread` bytes: the window that is offered is smaller by that, and
+    /// the other side hears of it when it opens again. What arrives later counts as unread until this is called again. An
+    /// application that never calls this reads at once.
+    pub fn hold(&mut self, now: Instant, unread: Bytes) {
+        self.handle_timeout(now);
+        self.receiver.hold(now, unread);
+        self.flush(now);
+    }
+
+    /// Bytes that were written and never sent.
+    pub fn unsent(&self) -> Bytes {
+        self.sender.unsent()
+    }
+
+    /// Bytes that were sent and are not acknowledged.
+    pub fn unacknowledged(&self) -> Bytes {
+        self.sender.outstanding()
+    }
+
     /// A segment from the other endpoint arrived.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.handle_timeout(now);
@@ -102,6 +126,10 @@ impl Endpoint {
             return;
         }
         self.sender.open();
+        if segment.syn && !self.ecn {
+            // RFC 3168 §6.1.1: ECE and CWR on the SYN, ECE alone on its answer.
+            self.ecn = self.wants_ecn && segment.ece && segment.cwr == segment.acknowledgment.is_none();
+        }
         if let Some(acknowledgment) = segment.acknowledgment {
             self.sender.handle_acknowledgment(now, segment, acknowledgment);
         }
@@ -160,11 +188,19 @@ impl Endpoint {
         self.due = earliest(self.sender.next_timeout(), self.receiver.ack_due());
     }
 
+    /// Fills the segment in where it will wait for the owner: copying it there would cost more than all the rest.
     fn transmit(&mut self, now: Instant, piece: Piece) {
-        let Piece { sequence, payload, syn, fin, push } = piece;
-        let mut segment = Segment { sequence, payload, syn, fin, push, ..Segment::default() };
-        self.receiver.acknowledge(now, &mut segment);
-        self.outputs.push_back(Output::Transmit { at: now, segment });
+        let opens = piece.syn && !self.receiver.is_open();
+        self.outputs.push_back(Output::Transmit { at: now, segment: Segment::default() });
+        let Some(Output::Transmit { segment, .. }) = self.outputs.back_mut() else { return };
+        (segment.sequence, segment.payload) = (piece.sequence, piece.payload);
+        (segment.syn, segment.fin, segment.push) = (piece.syn, piece.fin, piece.push);
+        if piece.syn {
+            (segment.ece, segment.cwr) = (if opens { self.wants_ecn } else { self.ecn }, opens && self.wants_ecn);
+        } else if self.ecn && piece.payload > Bytes::ZERO && !piece.again {
+            (segment.cwr, segment.codepoint) = (piece.cwr, Codepoint::Capable);
+        }
+        self.receiver.acknowledge(now, segment);
     }
 
     fn report_connected(&mut self, now: Instant) {
@@ -238,9 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_is_not_there_is_an_error() {
-        let config = TcpConfig { congestion: crate::Congestion::Bbr, ..TcpConfig::of(Profile::Linux) };
-        let error = Endpoint::listen(&config).expect_err("there is no BBR");
-        assert_eq!(error.to_string(), "no simulated congestion controller Bbr; there are Reno, NewReno and Cubic");
+    fn segments_that_carry_nothing_are_an_error() {
+        let config = TcpConfig { mss: Bytes::ZERO, ..TcpConfig::of(Profile::Linux) };
+        let error = Endpoint::listen(&config).expect_err("nothing could be sent");
+        assert_eq!(error.to_string(), "a maximum segment size of 0 B; it is at least 1 B");
     }
 }

@@ -17,22 +17,30 @@
 
 mod acknowledger;
 mod behavior;
+mod classic;
 mod config;
 pub mod congestion;
 mod endpoint;
 mod error;
+mod pacing;
 mod probe;
+mod prr;
+mod rate;
 mod receiver;
 mod recovery;
+mod reordering;
 mod rtt;
 mod sack;
 mod scoreboard;
 mod segment;
+mod selective;
 mod sender;
 mod sent;
 mod sequence;
+mod undo;
 mod usage;
 mod window;
+mod windowed;
 
 pub use config::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use congestion::{CongestionControl, Controller};

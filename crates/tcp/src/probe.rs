@@ -1,11 +1,9 @@
 //! Tail-loss probes (RFC 8985 §7), as Linux sends them: when nothing is heard for two round trips, the next segment, or else the
 //! last one again, is sent to draw an acknowledgement that shows what is missing.
-//!
-//! Left out: DSACK as a sign that a probe was not needed; a plain duplicate acknowledgement serves.
 
 use crate::Sequence;
 use crate::congestion::CongestionControl;
-use crate::recovery::Phase;
+use crate::recovery::{News, Phase};
 use crate::sender::Sender;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
@@ -38,10 +36,11 @@ impl Sender {
 
     /// RFC 8985 §7.2: after new data or a new acknowledgement, while no loss is suspected; never later than the timeout.
     pub(crate) fn schedule_probe(&mut self, now: Instant) {
-        if !self.behavior.sack || matches!(self.probe, Some(Probe::Sent { .. })) {
+        if !self.behavior.rack || !self.behavior.sack || matches!(self.probe, Some(Probe::Sent { .. })) {
             return;
         }
-        let calm = self.phase == Phase::Open && self.scoreboard.sacked() == 0 && self.is_established();
+        let open = matches!(self.phase, Phase::Open | Phase::Reduction);
+        let calm = open && self.scoreboard.sacked() == 0 && self.is_established();
         let (Some(rtt), Some(timeout), true) = (self.rtt.smoothed(), self.timer, calm) else {
             self.probe = None;
             return;
@@ -63,17 +62,21 @@ impl Sender {
         self.timer = Some(now + self.rtt.rto());
     }
 
+    /// Whether what has arrived twice up to `end` is the probe.
+    pub(crate) fn is_probes_end(&self, end: Sequence) -> bool {
+        matches!(self.probe, Some(Probe::Sent { end: probe, .. }) if probe == end)
+    }
+
     /// RFC 8985 §7.4.2: was the probe's segment lost the first time? Then the window shrinks as for any loss.
-    /// `before` is what was acknowledged and how many segments had arrived out of order before this acknowledgement.
-    pub(crate) fn judge_probe(&mut self, acknowledgment: Sequence, before: (Sequence, usize)) {
+    pub(crate) fn judge_probe(&mut self, news: &News) {
         let Some(Probe::Sent { end, repeats }) = self.probe else { return };
-        if acknowledgment < end {
+        if self.unacknowledged < end {
             return;
         }
-        let duplicate = before == (acknowledgment, self.scoreboard.sacked());
-        if !repeats || duplicate {
+        let arrived_twice = news.twice.is_some_and(|range| range.end == end);
+        if !repeats || arrived_twice || news.duplicate {
             self.probe = None;
-        } else if acknowledgment > end {
+        } else if self.unacknowledged > end {
             self.probe = None;
             self.congestion.on_loss(self.flight_size());
         }

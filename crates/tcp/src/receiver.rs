@@ -1,13 +1,13 @@
 //! The receiving half of an endpoint: what has arrived, in order or not, and what to tell the other side (RFC 9293 §3.10.7.4,
-//! RFC 2018 for what arrived out of order).
+//! RFC 2018 for what arrived out of order, RFC 2883 for what arrived twice, RFC 3168 §6.1.3 for marks).
 //!
-//! Left out: acceptability checks against the window (senders here respect it), DSACK (RFC 2883).
+//! Left out: acceptability checks against the window (senders here respect it).
 
 use crate::acknowledger::{Acknowledger, Arrival};
 use crate::behavior::Behavior;
 use crate::sack::MOST_BLOCKS;
 use crate::window::ReceiveWindow;
-use crate::{SackBlock, Segment, Sequence, TcpConfig, Timestamps};
+use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -41,6 +41,10 @@ pub(crate) struct Receiver {
     timestamp: u32,
     /// Arrived beyond `expected`: disjoint, the latest changed first.
     islands: Vec<SackBlock>,
+    /// Arrived twice, not yet told.
+    twice: Option<SackBlock>,
+    /// A mark has arrived that the other side has not yet answered.
+    marked: bool,
     fin: Option<Sequence>,
     finished: bool,
     acks: Acknowledger,
@@ -57,6 +61,8 @@ impl Receiver {
             told: Sequence::SYN,
             timestamp: 0,
             islands: Vec::new(),
+            twice: None,
+            marked: false,
             fin: None,
             finished: false,
             acks: Acknowledger::new(&behavior),
@@ -86,9 +92,15 @@ impl Receiver {
         }
         let Some(expected) = self.expected else { return Received::default() };
         self.note_timestamp(segment);
+        self.note_mark(now, segment);
         if segment.is_pure_ack() {
+            if segment.sequence.next() == expected {
+                // RFC 9293 §3.8.6.1: the other side asks for the window.
+                self.acks.demand(now);
+            }
             return Received::default();
         }
+        self.note_duplicate(expected, segment);
         if segment.fin {
             self.fin = Some(segment.sequence + segment.payload + Bytes::new(u64::from(segment.syn)));
         }
@@ -102,9 +114,38 @@ impl Receiver {
             self.acks.demand(now);
         }
         if received.bytes > Bytes::ZERO {
+            self.window.note_received(received.bytes);
             self.note_data(now, segment.push, trip);
         }
         received
+    }
+
+    /// RFC 3168 §6.1.3: a mark is told until the sender says that it has reduced its window.
+    fn note_mark(&mut self, now: Instant, segment: &Segment) {
+        self.marked &= !segment.cwr;
+        if segment.codepoint == Codepoint::Experienced {
+            self.marked = true;
+            self.acks.demand(now);
+        }
+    }
+
+    /// RFC 2883 §4: what of the segment has arrived before.
+    fn note_duplicate(&mut self, expected: Sequence, segment: &Segment) {
+        let range = SackBlock { start: segment.sequence, end: segment.end() };
+        let known = self.islands.iter().any(|island| island.contains(&range));
+        if range.start < expected && !segment.syn {
+            self.twice = Some(SackBlock { end: range.end.min(expected), ..range });
+        } else if known {
+            self.twice = Some(range);
+        }
+    }
+
+    /// The application has not read this much of what has arrived. The other side hears of room where it matters.
+    pub(crate) fn hold(&mut self, now: Instant, unread: Bytes) {
+        self.window.hold(unread);
+        if self.expected.is_some_and(|expected| self.window.is_update_due(expected)) {
+            self.acks.demand(now);
+        }
     }
 
     /// RFC 7323 §4.3: the timestamp of the earliest segment that the next acknowledgement answers.
@@ -156,10 +197,12 @@ impl Receiver {
     /// The acknowledgement fields of a segment that goes out now with `payload`.
     pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
         segment.acknowledgment = self.expected;
-        segment.window = self.window.offer();
+        segment.window = self.window.promise(self.expected.unwrap_or_default());
+        segment.ece |= self.marked;
         segment.timestamps = Timestamps { value: Timestamps::at(now), echo: self.timestamp };
         if self.sack {
-            self.islands.iter().take(MOST_BLOCKS).for_each(|island| segment.add_sack_block(*island));
+            let twice = self.twice.take();
+            twice.iter().chain(&self.islands).take(MOST_BLOCKS).for_each(|island| segment.add_sack_block(*island));
         }
         if segment.payload > Bytes::ZERO {
             self.acks.data_sent(now);
@@ -223,6 +266,31 @@ mod tests {
         bytes(&mut receiver, &data(40, 5));
         let starts: Vec<_> = ack(&mut receiver).sack_blocks().map(|block| block.start - Sequence::FIRST_BYTE).collect();
         assert_eq!(starts, [Bytes::new(30), Bytes::new(70), Bytes::new(50)]);
+    }
+
+    #[test]
+    fn what_arrives_twice_is_named_once_before_everything_else() {
+        let mut receiver = open();
+        let named = |receiver: &mut Receiver| -> Vec<u64> {
+            ack(receiver).sack_blocks().map(|block| (block.start - Sequence::FIRST_BYTE).get()).collect()
+        };
+        bytes(&mut receiver, &data(0, 20));
+        bytes(&mut receiver, &data(40, 10));
+        bytes(&mut receiver, &data(10, 10));
+        assert_eq!(named(&mut receiver), [10, 40]);
+        assert_eq!(named(&mut receiver), [40]);
+        bytes(&mut receiver, &data(40, 10));
+        assert_eq!(named(&mut receiver), [40, 40], "twice out of order");
+    }
+
+    #[test]
+    fn a_mark_is_told_until_it_is_answered() {
+        let mut receiver = open();
+        let marked = Segment { codepoint: Codepoint::Experienced, ..data(0, 10) };
+        bytes(&mut receiver, &marked);
+        assert!(ack(&mut receiver).ece && ack(&mut receiver).ece);
+        bytes(&mut receiver, &Segment { cwr: true, ..data(10, 10) });
+        assert!(!ack(&mut receiver).ece);
     }
 
     #[test]

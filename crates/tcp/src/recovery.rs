@@ -1,54 +1,89 @@
-//! What acknowledgements and timeouts tell the sender: growth, loss, repair.
+//! What acknowledgements and timeouts tell the sender: round-trip times, growth, loss, repair.
 //!
-//! Without SACK: fast retransmit and fast recovery of RFC 5681 §3.2, with NewReno's partial acknowledgements (RFC 6582 §3.2) unless
-//! plain Reno is asked for. The window's inflation by duplicate ACKs is kept as the equivalent account of segments that have left
-//! the network. With SACK: RFC 6675 §5's state machine, with losses told by RACK's order of sending (RFC 8985 §6.2) at once when
-//! three segments have arrived out of order, else after a reordering window; probes for losses at the tail are in
-//! [`super::probe`]. After a timeout: slow start over what was not acknowledged (RFC 5681 §3.1, RFC 6298 §5).
-//!
-//! Left out: proportional rate reduction (RFC 6937: the same window at the end, sent more evenly), RACK's wider window after
-//! spurious retransmissions (it needs DSACK), F-RTO (RFC 5682), undo after spurious retransmissions.
+//! This is the frame, in the order of Linux's tcp_ack(). What a loss is and how it is repaired differs without SACK
+//! ([`super::classic`]) and with it ([`super::selective`]). After a timeout: slow start over what was not acknowledged (RFC 5681
+//! §3.1, RFC 6298 §5).
 
-use crate::congestion::{Acknowledged, CongestionControl};
+use crate::classic;
+use crate::congestion::{Acknowledged, CongestionControl, Repair};
+use crate::rtt::RttSample;
 use crate::sender::Sender;
 use crate::sent::Covered;
-use crate::{Segment, Sequence};
+use crate::undo;
+use crate::{SackBlock, Segment, Sequence, Timestamps};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
-/// RFC 5681 §3.2: duplicate acknowledgements that mean a loss.
-const DUPLICATE_THRESHOLD: usize = 3;
+/// RFC 5681 §3.2: duplicate acknowledgements, or arrivals behind a hole, that mean a loss.
+pub(crate) const DUPLICATE_THRESHOLD: usize = 3;
 
 /// Where the sender stands after a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// No loss known.
     Open,
+    /// The window is being reduced although nothing was lost: the network has marked (Linux: CWR).
+    Reduction,
     /// Fast recovery.
     Recovery,
     /// Slow start after a timeout.
     Loss,
 }
 
+/// What an acknowledgement brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct News {
+    pub(crate) covered: Covered,
+    /// SND.UNA has moved.
+    pub(crate) advanced: bool,
+    /// Nothing but an acknowledgement that says what is known already.
+    pub(crate) duplicate: bool,
+    /// What has arrived twice.
+    pub(crate) twice: Option<SackBlock>,
+    /// The ages of the first and the last segment it covers, if they tell a round-trip time.
+    pub(crate) round_trip: Option<(Duration, Duration)>,
+    /// The timestamp it answers.
+    pub(crate) echo: u32,
+    /// The receiver has seen a mark.
+    pub(crate) marked: bool,
+    /// Before the acknowledgement: what was on the way, and all that was ever found lost.
+    pub(crate) prior_in_flight: Bytes,
+    pub(crate) prior_lost: Bytes,
+}
+
 impl Sender {
     /// A segment with an acknowledgement arrived.
     pub(crate) fn handle_acknowledgment(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence) {
-        if acknowledgment > self.next || acknowledgment < self.unacknowledged {
+        let is_late = acknowledgment < self.unacknowledged;
+        if acknowledgment > self.next || (is_late && !self.behavior.sack) {
             return;
         }
-        let moved = self.update_window(acknowledgment + segment.window, segment.window);
-        let before = (self.unacknowledged, self.scoreboard.sacked());
-        if !segment.sack.is_empty() {
-            self.scoreboard.select(now, segment.sack_blocks());
+        if !self.is_established() {
+            return self.finish_handshake(now, segment, acknowledgment);
         }
-        if acknowledgment > self.unacknowledged {
-            self.advance(now, acknowledgment);
-        } else if !moved && segment.is_pure_ack() && !self.scoreboard.is_empty() && !self.behavior.sack {
-            self.count_duplicate();
-        }
-        self.judge_probe(acknowledgment, before);
+        self.new_first = false;
+        let moved = !is_late && self.update_window(acknowledgment + segment.window, segment.window);
+        let mut news = News::default();
+        self.take_in(now, segment, acknowledgment, moved, &mut news);
+        self.measure(now, &news);
         if self.behavior.sack {
-            self.detect_overtaken(now);
+            self.judge_selective(now, &news);
+        } else {
+            classic::judge(self, now, &news);
+        }
+    }
+
+    /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment.
+    fn finish_handshake(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence) {
+        if acknowledgment <= self.unacknowledged {
+            return;
+        }
+        self.update_window(acknowledgment + segment.window, segment.window);
+        let mut news = News::default();
+        self.take_in(now, segment, acknowledgment, true, &mut news);
+        self.measure(now, &news);
+        if self.handshake_losses > self.behavior.tolerated_handshake_losses {
+            self.congestion.set_window(self.mss);
         }
     }
 
@@ -60,132 +95,90 @@ impl Sender {
         moved
     }
 
-    /// New data was acknowledged.
-    fn advance(&mut self, now: Instant, acknowledgment: Sequence) {
-        let handshake = !self.is_established();
-        let covered = self.scoreboard.acknowledge(now, acknowledgment);
-        self.unacknowledged = acknowledgment;
-        match covered.first_rtt {
-            Some(rtt) => self.rtt.sample(rtt),
-            None => self.rtt.progress(),
+    /// Brings the scoreboard up to date.
+    fn take_in(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence, moved: bool, news: &mut News) {
+        (news.echo, news.marked) = (segment.timestamps.echo, segment.ece && !segment.syn);
+        (news.prior_in_flight, news.prior_lost) = (self.scoreboard.in_flight(), self.scoreboard.total_lost());
+        news.advanced = acknowledgment > self.unacknowledged;
+        if !segment.sack.is_empty() {
+            news.twice = undo::duplicate(segment);
+            self.scoreboard.select(now, segment.sack_blocks(), self.recover, &mut news.covered);
         }
-        // RFC 6298 §5.2-5.3.
-        self.timer = (!self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
-        if handshake {
-            self.finish_handshake();
-        } else {
-            self.judge_progress(now, covered);
-            self.schedule_probe(now);
+        if news.advanced {
+            self.scoreboard.acknowledge(now, acknowledgment, self.recover, &mut news.covered);
+            self.unacknowledged = acknowledgment;
+            self.timeouts = 0;
+            self.closed_probes = 0;
         }
+        news.duplicate = !news.advanced && !moved && segment.is_pure_ack() && news.covered.sacked == 0;
+        news.round_trip = self.round_trip(now, news);
     }
 
-    /// RFC 5681 §3.1: a lost SYN means an initial window of one segment.
-    fn finish_handshake(&mut self) {
-        if self.handshake_losses > self.behavior.tolerated_handshake_losses {
-            self.congestion.on_idle(self.mss, Duration::ZERO);
+    /// RFC 6298 §3-5: takes the round-trip time and starts the timer again.
+    fn measure(&mut self, now: Instant, news: &News) {
+        if let Some((rtt, least)) = news.round_trip {
+            let (unacknowledged, next) = (self.unacknowledged, self.next);
+            self.rtt.sample(RttSample { now, rtt, least, unacknowledged, next });
+        } else if news.advanced {
+            self.rtt.progress();
         }
-    }
-
-    fn judge_progress(&mut self, now: Instant, covered: Covered) {
-        let complete = self.unacknowledged >= self.recover;
-        match self.phase {
-            Phase::Open => {
-                self.duplicates = 0;
-                self.grow(now, covered);
-            }
-            Phase::Recovery if complete || self.plain_reno => self.end_recovery(),
-            Phase::Recovery => self.continue_recovery(covered),
-            Phase::Loss => {
-                if complete {
-                    self.end_recovery();
-                }
-                self.grow(now, covered);
-            }
+        // §5.2-5.3. Arrivals out of order count too as long as they do not answer what was sent since the first was.
+        let earlier = news.covered.selectively.is_some_and(|times| Some(times.first) < self.scoreboard.first_sent());
+        if news.advanced || (self.behavior.rack && news.round_trip.is_some() && earlier) {
+            self.timer = (!self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
         }
     }
 
-    fn end_recovery(&mut self) {
-        self.phase = Phase::Open;
-        self.duplicates = 0;
+    /// The ages of the first and the last segment covered, of those sent once (RFC 6298 §3); else what timestamps say (RFC 7323
+    /// §4.1).
+    fn round_trip(&self, now: Instant, news: &News) -> Option<(Duration, Duration)> {
+        let covered = &news.covered;
+        let by_number = covered.by_number.filter(|_| !covered.repetition);
+        if let Some(times) = by_number.or(covered.selectively) {
+            return Some((now.since(times.first), now.since(times.last)));
+        }
+        if !news.advanced || !self.behavior.undo {
+            return None;
+        }
+        let ticks = Timestamps::at(now).wrapping_sub(news.echo);
+        let rtt = Duration::from_millis(u64::from(ticks));
+        (ticks < 1 << 31).then_some((rtt, rtt))
     }
 
-    /// RFC 6582 §3.2 step 3: a partial acknowledgement shows the next hole. With SACK the scoreboard knows it already.
-    fn continue_recovery(&mut self, covered: Covered) {
-        if self.behavior.sack {
+    /// New data was acknowledged, and the window may grow if it was used.
+    pub(crate) fn grow(&mut self, now: Instant, news: &News) {
+        let bytes = if self.behavior.sack { news.covered.delivered } else { news.covered.bytes };
+        if bytes == Bytes::ZERO {
             return;
         }
-        // All but the repeated segment had left the network before, each announced by a duplicate acknowledgement.
-        self.duplicates = self.duplicates.saturating_sub(covered.segments.saturating_sub(1));
-        self.scoreboard.lose_first();
-        self.repeat_now = true;
-    }
-
-    fn grow(&mut self, now: Instant, covered: Covered) {
+        let ack = self.acknowledged(now, bytes, news);
         let window = self.congestion.window();
         let limited = self.usage.is_limited(window, self.congestion.in_slow_start());
-        if covered.bytes == Bytes::ZERO || (self.behavior.validates_window && !limited) {
-            return;
-        }
-        self.congestion.on_ack(&Acknowledged {
-            now,
-            bytes: covered.bytes,
-            rtt: covered.last_rtt,
-            sequence: self.unacknowledged,
-            next: self.next,
-        });
-    }
-
-    /// RFC 5681 §3.2: a duplicate acknowledgement.
-    fn count_duplicate(&mut self) {
-        if self.phase == Phase::Loss {
-            return;
-        }
-        self.duplicates += 1;
-        // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused.
-        let fresh = self.plain_reno || self.unacknowledged >= self.recover;
-        if self.phase == Phase::Open && fresh && self.duplicates >= DUPLICATE_THRESHOLD as u64 {
-            self.enter_recovery();
-            self.scoreboard.lose_first();
+        if self.behavior.validates_window && !limited {
+            self.congestion.on_unused_ack(&ack);
+        } else {
+            self.congestion.on_ack(&ack);
         }
     }
 
-    /// RFC 8985 §6.2 step 5: finds what is lost, and when to look again.
-    pub(crate) fn detect_overtaken(&mut self, now: Instant) {
-        if self.phase == Phase::Open && self.scoreboard.sacked() == 0 {
-            self.reordering_timer = None;
-            return;
-        }
-        let overtaken = self.scoreboard.lose_overtaken(now, self.reordering_window());
-        self.reordering_timer = overtaken.pending;
-        if overtaken.lost && self.phase == Phase::Open {
-            self.enter_recovery();
+    /// New data was acknowledged, but the window must not grow.
+    pub(crate) fn keep_window(&mut self, now: Instant, news: &News) {
+        if news.advanced {
+            let ack = self.acknowledged(now, news.covered.bytes, news);
+            self.congestion.on_unused_ack(&ack);
         }
     }
 
-    /// RFC 8985 §6.2 step 4: none while three duplicates or a loss already speak for losses, else a quarter of the least RTT.
-    fn reordering_window(&self) -> Duration {
-        let certain = self.phase != Phase::Open || self.scoreboard.sacked() >= DUPLICATE_THRESHOLD;
-        if certain && !self.scoreboard.is_reordered() {
-            return Duration::ZERO;
-        }
-        let quarter = self.rtt.min().unwrap_or_default() / 4;
-        quarter.min(self.rtt.smoothed().unwrap_or_default())
-    }
-
-    fn enter_recovery(&mut self) {
-        self.congestion.on_loss(self.flight_size());
-        self.phase = Phase::Recovery;
-        self.recover = self.next;
-        self.repeat_now = true;
-        self.probe = None;
-        // The repeated segment starts the timer again.
-        self.timer = None;
+    fn acknowledged(&self, now: Instant, bytes: Bytes, news: &News) -> Acknowledged {
+        let rtt = news.round_trip.map(|(_, least)| least);
+        Acknowledged { now, bytes, rtt, sequence: self.unacknowledged, next: self.next }
     }
 
     /// RFC 5681 §2: everything sent and not acknowledged, but for what duplicate acknowledgements have let out beyond the window
-    /// (§3.2 step 2).
+    /// (§3.2 step 2). Linux takes the window.
     pub(crate) fn flight_size(&self) -> Bytes {
-        (self.next - self.unacknowledged).min(self.congestion.window())
+        let window = self.congestion.window();
+        if self.behavior.counts_segments { window } else { (self.next - self.unacknowledged).min(window) }
     }
 
     /// RFC 6298 §5.4-5.6: the timer ran out.
@@ -195,16 +188,44 @@ impl Sender {
         self.reordering_timer = None;
         self.rtt.back_off();
         if self.is_established() {
-            let again = self.phase == Phase::Loss && self.unacknowledged == self.timed_out;
-            self.congestion.on_timeout(self.flight_size(), again);
-            self.phase = Phase::Loss;
-            self.recover = self.next;
-            self.timed_out = self.unacknowledged;
+            self.enter_loss(now);
         } else {
             self.handshake_losses += 1;
+            self.scoreboard.lose_all(now);
         }
         self.duplicates = 0;
-        self.scoreboard.lose_all(now);
         self.repeat_now = true;
+    }
+
+    /// tcp_enter_loss().
+    fn enter_loss(&mut self, now: Instant) {
+        let repairing = matches!(self.phase, Phase::Recovery | Phase::Loss);
+        // Once per window of data; by the RFCs also when a fast recovery fails.
+        let reduces = match self.phase {
+            Phase::Open => true,
+            Phase::Loss => self.timeouts == 0,
+            Phase::Recovery | Phase::Reduction => !self.behavior.counts_segments || self.unacknowledged >= self.recover,
+        };
+        if reduces {
+            self.prepare_undo(false);
+        }
+        self.congestion.on_timeout(self.flight_size(), !reduces);
+        self.scoreboard.lose_all(now);
+        self.congestion.set_window(self.in_network() + self.mss);
+        self.reduction = None;
+        self.needless.frto = self.behavior.undo && (!repairing || self.timeouts > 0);
+        self.new_first = false;
+        self.timeouts += 1;
+        self.recover = self.next;
+        self.phase = Phase::Loss;
+    }
+
+    /// What a controller that models the path is told of the repair.
+    pub(crate) fn repair(&self) -> Repair {
+        match self.phase {
+            Phase::Open | Phase::Reduction => Repair::None,
+            Phase::Recovery => Repair::Fast,
+            Phase::Loss => Repair::AfterTimeout,
+        }
     }
 }

@@ -1,18 +1,46 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
-//! Samples come from segments that were sent once (Karn's algorithm, §3). Linux takes the variance term at least 200 ms instead
-//! of flooring the whole; both floors are in the profile. Left out: clock granularity, and Linux's faster fall of the variance
-//! (`mdev_max` per window).
+//! Samples come from segments that were sent once (Karn's algorithm, §3). Linux differs (tcp_rtt_estimator()): the variance is the
+//! largest mean deviation of a window of data, at least 200 ms, that falls by a quarter per window, and a falling RTT moves it
+//! less. The least RTT is that of the last five minutes there. Left out: clock granularity.
 
+use crate::Sequence;
 use crate::behavior::RtoBounds;
+use crate::windowed::Windowed;
+use farhop_units::Instant;
 use std::time::Duration;
+
+/// `tcp_min_rtt_wlen`: how long Linux remembers the least RTT.
+const LEAST_RTT_WINDOW: Duration = Duration::from_secs(300);
+
+/// One sample, with what delimits windows of data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RttSample {
+    pub(crate) now: Instant,
+    pub(crate) rtt: Duration,
+    /// The age of the latest segment behind the acknowledgement: without the wait for others, the better sign of the path.
+    pub(crate) least: Duration,
+    pub(crate) unacknowledged: Sequence,
+    pub(crate) next: Sequence,
+}
+
+/// SRTT and what the timeout adds to it.
+#[derive(Debug, Clone, Copy)]
+struct Smoothed {
+    rtt: Duration,
+    deviation: Duration,
+    /// Linux: rttvar, the largest deviation of this window of data, and where the window ends.
+    variance: Duration,
+    largest: Duration,
+    until: Sequence,
+}
 
 /// Smoothed round-trip time of one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
     bounds: RtoBounds,
-    smoothed: Option<(Duration, Duration)>,
-    min: Option<Duration>,
+    smoothed: Option<Smoothed>,
+    least: Windowed<Duration>,
     backoff: u32,
     /// What follows from the rest, as it is asked for more often than it changes.
     rto: Duration,
@@ -20,20 +48,27 @@ pub(crate) struct RttEstimator {
 
 impl RttEstimator {
     pub(crate) fn new(bounds: RtoBounds) -> Self {
-        let mut estimator = Self { bounds, smoothed: None, min: None, backoff: 0, rto: Duration::ZERO };
+        let least = Windowed::least(nanos(LEAST_RTT_WINDOW));
+        let mut estimator = Self { bounds, smoothed: None, least, backoff: 0, rto: Duration::ZERO };
         estimator.set_rto();
         estimator
     }
 
     /// RFC 6298 §2.2-2.3: SRTT with gain 1/8, RTTVAR with gain 1/4; the first sample sets RTT and RTT/2.
-    pub(crate) fn sample(&mut self, rtt: Duration) {
+    pub(crate) fn sample(&mut self, sample: RttSample) {
         self.backoff = 0;
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        self.least.update(sample.now.as_nanos(), sample.least);
+        let rtt = sample.rtt;
         self.smoothed = Some(match self.smoothed {
-            None => (rtt, rtt / 2),
-            Some((smoothed, variance)) => {
-                let variance = (variance * 3 + smoothed.abs_diff(rtt)) / 4;
-                ((smoothed * 7 + rtt) / 8, variance)
+            None => {
+                let variance = (rtt * 2).max(self.bounds.min_variance);
+                let (deviation, until) = (rtt / 2, sample.next);
+                Smoothed { rtt, deviation, variance, largest: variance, until }
+            }
+            Some(smoothed) if self.bounds.per_window => smoothed.refined(sample, self.bounds.min_variance),
+            Some(smoothed) => {
+                let deviation = (smoothed.deviation * 3 + smoothed.rtt.abs_diff(rtt)) / 4;
+                Smoothed { rtt: (smoothed.rtt * 7 + rtt) / 8, deviation, ..smoothed }
             }
         });
         self.set_rto();
@@ -41,12 +76,12 @@ impl RttEstimator {
 
     /// SRTT, once there was a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.smoothed.map(|(smoothed, _)| smoothed)
+        self.smoothed.map(|smoothed| smoothed.rtt)
     }
 
     /// Least sample.
     pub(crate) fn min(&self) -> Option<Duration> {
-        self.min
+        self.least.get()
     }
 
     /// The timeout, doubled for each expiry since the last sample (§5.5).
@@ -57,7 +92,8 @@ impl RttEstimator {
     fn set_rto(&mut self) {
         let base = match self.smoothed {
             None => self.bounds.initial,
-            Some((smoothed, variance)) => smoothed + (variance * 4).max(self.bounds.min_variance),
+            Some(smoothed) if self.bounds.per_window => smoothed.rtt + smoothed.variance,
+            Some(smoothed) => smoothed.rtt + (smoothed.deviation * 4).max(self.bounds.min_variance),
         };
         self.rto = base.max(self.bounds.min).saturating_mul(1 << self.backoff.min(16)).min(self.bounds.max);
     }
@@ -77,11 +113,39 @@ impl RttEstimator {
     }
 }
 
+/// A span on the axis of time.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Smoothed {
+    /// tcp_rtt_estimator(). `deviation` is mdev / 4 here, as in the RFC.
+    fn refined(self, sample: RttSample, floor: Duration) -> Self {
+        let error = self.rtt.abs_diff(sample.rtt);
+        let rises = sample.rtt >= self.rtt;
+        let rtt = (self.rtt * 7 + sample.rtt) / 8;
+        // mdev += error − mdev/4, an eighth of that if the RTT falls and the error is larger than the mean.
+        let deviation = match error.checked_sub(self.deviation) {
+            Some(excess) if rises => self.deviation + excess / 4,
+            Some(excess) => self.deviation + excess / 32,
+            None => self.deviation - (self.deviation - error) / 4,
+        };
+        let largest = self.largest.max(deviation * 4);
+        let variance = self.variance.max(largest);
+        if sample.unacknowledged <= self.until {
+            return Self { rtt, deviation, variance, largest, ..self };
+        }
+        let variance = variance - (variance - largest) / 4;
+        Self { rtt, deviation, variance, largest: floor, until: sample.next }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::behavior::Behavior;
     use crate::{Profile, TcpConfig};
+    use farhop_units::Bytes;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -89,22 +153,46 @@ mod tests {
         RttEstimator::new(Behavior::of(&TcpConfig::of(profile)).rto)
     }
 
+    /// A sample number `index`; a window of data is ten samples long.
+    fn sample(index: u64, ms: u64) -> RttSample {
+        let unacknowledged = Sequence::FIRST_BYTE + Bytes::new(index);
+        let (now, next) = (Instant::START + MS(index), unacknowledged + Bytes::new(10));
+        RttSample { now, rtt: MS(ms), least: MS(ms), unacknowledged, next }
+    }
+
     #[test]
     fn the_first_sample_gives_three_times_itself() {
-        let mut rtt = estimator(Profile::Rfc);
-        assert_eq!(rtt.rto(), MS(1000));
-        rtt.sample(MS(500));
-        assert_eq!(rtt.rto(), MS(1500));
-        assert_eq!(rtt.smoothed(), Some(MS(500)));
+        for profile in [Profile::Rfc, Profile::Linux] {
+            let mut rtt = estimator(profile);
+            assert_eq!(rtt.rto(), MS(1000));
+            rtt.sample(sample(0, 500));
+            assert_eq!(rtt.rto(), MS(1500));
+            assert_eq!(rtt.smoothed(), Some(MS(500)));
+        }
     }
 
     #[test]
     fn a_steady_round_trip_settles_at_the_profiles_floor() {
         for (profile, floor) in [(Profile::Linux, 700), (Profile::Rfc, 1000)] {
             let mut rtt = estimator(profile);
-            (0..200).for_each(|_| rtt.sample(MS(500)));
-            assert_eq!(rtt.rto(), MS(floor), "{profile:?}");
+            (0..1000).for_each(|index| rtt.sample(sample(index, 500)));
+            assert!(rtt.rto().abs_diff(MS(floor)) < MS(1), "{profile:?}: {:?}", rtt.rto());
         }
+    }
+
+    #[test]
+    fn linux_remembers_a_deviation_for_windows_of_data_and_hardly_minds_a_fall() {
+        let run = |odd: u64, after: u64| {
+            let mut rtt = estimator(Profile::Linux);
+            (0..1000).for_each(|index| rtt.sample(sample(index, 500)));
+            (1000..1010).for_each(|index| rtt.sample(sample(index, odd)));
+            (1010..1010 + after).for_each(|index| rtt.sample(sample(index, 500)));
+            rtt.rto()
+        };
+        assert!(run(1000, 0) > MS(1500), "{:?}", run(1000, 0));
+        assert!(run(1000, 12) > MS(1100), "{:?}", run(1000, 12));
+        assert!(run(1000, 200) < MS(760), "{:?}", run(1000, 200));
+        assert!(run(100, 0) < MS(500), "{:?}", run(100, 0));
     }
 
     #[test]

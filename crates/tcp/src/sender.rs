@@ -1,22 +1,27 @@
 //! The sending half of an endpoint: what to send next, and when to give up waiting.
 //!
-//! Models RFC 9293 §3.8.6 (window, silly-window avoidance at the sender), RFC 5681 (the congestion window limits what is on the
-//! way), RFC 6298 §5 (the retransmission timer), and Linux's limit on what the send buffer holds. What acknowledgements mean is
-//! in [`super::recovery`].
+//! Models RFC 9293 §3.8.6 (window, silly-window avoidance at the sender, probes of a closed window), RFC 5681 (the congestion window
+//! limits what is on the way), RFC 6298 §5 (the retransmission timer), and Linux's limit on what the send buffer holds. What
+//! acknowledgements mean is in [`super::recovery`].
 //!
-//! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), persist timer (receivers here never close their window),
-//! giving up after many retransmissions, pacing.
+//! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions, waiting to send larger
+//! pieces (TSO).
 
-use crate::behavior::Behavior;
+use crate::behavior::{self, Behavior};
 use crate::congestion::{CongestionControl, Controller};
+use crate::pacing::Pacer;
 use crate::probe::Probe;
+use crate::prr::RateReduction;
 use crate::recovery::Phase;
+use crate::reordering::Reordering;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::sent::Piece;
+use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
-use crate::{Congestion, Sequence, TcpConfig, TcpError};
+use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
 use farhop_units::{Bytes, Instant};
+use std::time::Duration;
 
 /// Everything one direction's sender knows.
 #[derive(Debug)]
@@ -30,13 +35,15 @@ pub(crate) struct Sender {
     pub(crate) rtt: RttEstimator,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) usage: WindowUsage,
+    pacer: Pacer,
     /// SND.UNA and SND.NXT.
     pub(crate) unacknowledged: Sequence,
     pub(crate) next: Sequence,
     /// The number after the last byte the application wants to write, and after the last one the send buffer has taken.
     written: Sequence,
     accepted: Sequence,
-    /// The application waits for room in the send buffer.
+    /// What the send buffer holds; `None`: everything. And whether the application waits for room in it.
+    buffer: Option<Bytes>,
     blocked: bool,
     closing: bool,
     opened: bool,
@@ -46,16 +53,28 @@ pub(crate) struct Sender {
     pub(crate) phase: Phase,
     /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
     pub(crate) recover: Sequence,
-    /// SND.UNA at the last timeout.
-    pub(crate) timed_out: Sequence,
+    /// Timeouts since SND.UNA has moved.
+    pub(crate) timeouts: u32,
+    pub(crate) reduction: Option<RateReduction>,
+    pub(crate) needless: Needless,
+    pub(crate) reordering: Reordering,
     /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
     pub(crate) duplicates: u64,
     /// The next lost segment goes out whatever the window says (RFC 5681 §3.2 step 2).
     pub(crate) repeat_now: bool,
-    /// When the retransmission timer and RACK's reordering timer run out.
+    /// Until the next acknowledgement new data goes out before what is lost (F-RTO).
+    pub(crate) new_first: bool,
+    /// The receiver is to be told that the window was reduced for a mark (RFC 3168: CWR).
+    pub(crate) announce_reduction: bool,
+    /// When the retransmission timer, RACK's reordering timer, the pacer and the timer of a closed window run out.
     pub(crate) timer: Option<Instant>,
     pub(crate) reordering_timer: Option<Instant>,
+    pacing_timer: Option<Instant>,
+    window_timer: Option<Instant>,
     pub(crate) probe: Option<Probe>,
+    /// Probes of a closed window without an answer; and whether one is due.
+    pub(crate) closed_probes: u32,
+    probe_window: bool,
     pub(crate) handshake_losses: u32,
     /// Something was sent since the last [`Sender::settle`].
     unsettled: bool,
@@ -64,19 +83,24 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(config: &TcpConfig) -> Result<Self, TcpError> {
         let behavior = Behavior::of(config);
+        let initial_window = config.mss * u64::from(config.initial_window.max(1));
+        let buffer = behavior.send_buffer;
+        let buffer = buffer.map(|largest| largest.min(behavior::linux_send_buffer(initial_window, config.mss)));
         Ok(Self {
             behavior,
-            plain_reno: config.congestion == Congestion::Reno && !behavior.sack,
+            plain_reno: config.congestion == Congestion::Reno,
             mss: config.mss,
-            initial_window: config.mss * u64::from(config.initial_window.max(1)),
+            initial_window,
             congestion: Controller::new(config)?,
             rtt: RttEstimator::new(behavior.rto),
-            scoreboard: Scoreboard::new(),
+            scoreboard: Scoreboard::new(behavior.counts_segments.then_some(config.mss)),
             usage: WindowUsage::default(),
+            pacer: Pacer::default(),
             unacknowledged: Sequence::SYN,
             next: Sequence::SYN,
             written: Sequence::FIRST_BYTE,
             accepted: Sequence::FIRST_BYTE,
+            buffer,
             blocked: false,
             closing: false,
             opened: false,
@@ -84,12 +108,21 @@ impl Sender {
             largest_window: Bytes::ZERO,
             phase: Phase::Open,
             recover: Sequence::SYN,
-            timed_out: Sequence::SYN,
+            timeouts: 0,
+            reduction: None,
+            needless: Needless::default(),
+            reordering: Reordering::new(),
             duplicates: 0,
             repeat_now: false,
+            new_first: false,
+            announce_reduction: false,
             timer: None,
             reordering_timer: None,
+            pacing_timer: None,
+            window_timer: None,
             probe: None,
+            closed_probes: 0,
+            probe_window: false,
             handshake_losses: 0,
             unsettled: false,
         })
@@ -110,10 +143,30 @@ impl Sender {
         self.closing && self.unacknowledged > self.written
     }
 
+    /// Bytes that the application has written and that were never sent.
+    pub(crate) fn unsent(&self) -> Bytes {
+        self.written - self.next.max(Sequence::FIRST_BYTE)
+    }
+
+    /// Bytes that were sent and not acknowledged by number.
+    pub(crate) fn outstanding(&self) -> Bytes {
+        self.next.min(self.written) - self.unacknowledged.max(Sequence::FIRST_BYTE)
+    }
+
     /// The application has `bytes` more to send; ignored after it closed.
     pub(crate) fn write(&mut self, bytes: Bytes) {
-        if !self.closing {
-            self.written = self.written + bytes;
+        if self.closing {
+            return;
+        }
+        self.note_starvation();
+        self.written = self.written + bytes;
+    }
+
+    /// tcp_rate_check_app_limited(): so far there was less to send than might have been.
+    fn note_starvation(&mut self) {
+        let room = self.in_network() < self.congestion.window();
+        if self.unsent() < self.mss && room && self.scoreboard.lost() == 0 {
+            self.scoreboard.rate.starve(self.scoreboard.in_flight());
         }
     }
 
@@ -124,27 +177,72 @@ impl Sender {
 
     /// The next segment to send now; to be called until there is none.
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<Piece> {
-        let piece = match self.scoreboard.next_lost() {
-            Some(payload) if self.fits(payload) => self.scoreboard.repeat(now),
-            Some(_) => None,
-            None => self.transmit_new(now),
-        };
+        if core::mem::take(&mut self.probe_window) {
+            // A number that has been acknowledged draws an acknowledgement (RFC 9293 §3.8.6.1).
+            return Some(Piece { sequence: self.unacknowledged.previous(), ..Piece::default() });
+        }
+        let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !self.repeat_now);
+        let piece = if wait.is_none() { self.next_piece(now) } else { None };
+        self.pacing_timer = wait.filter(|_| self.wants_to_send());
         match piece {
-            Some(_) => {
-                self.repeat_now = false;
-                self.unsettled = true;
-                // RFC 6298 §5.1.
-                self.timer = self.timer.or_else(|| Some(now + self.rtt.rto()));
-            }
+            Some(piece) => self.note_sent(now, piece),
             None => self.settle(now),
         }
         piece
     }
 
+    /// What is lost before what was never sent, unless F-RTO looks for signs of life.
+    fn next_piece(&mut self, now: Instant) -> Option<Piece> {
+        if self.new_first {
+            let piece = self.transmit_new(now);
+            if piece.is_some() || self.next > self.recover {
+                return piece;
+            }
+            (self.new_first, self.needless.frto) = (false, false);
+        }
+        match self.scoreboard.next_lost() {
+            Some(payload) if self.fits(payload) => self.repeat(now),
+            Some(_) => None,
+            None => self.transmit_new(now),
+        }
+    }
+
+    fn repeat(&mut self, now: Instant) -> Option<Piece> {
+        let piece = self.scoreboard.repeat(now)?;
+        if matches!(self.phase, Phase::Recovery | Phase::Loss) {
+            self.needless.note_repetition(Timestamps::at(now));
+        } else {
+            self.needless.repeated += 1;
+        }
+        if piece.sequence == self.unacknowledged {
+            // The timer is that of the first segment.
+            self.timer = None;
+        }
+        Some(piece)
+    }
+
+    fn note_sent(&mut self, now: Instant, piece: Piece) {
+        self.repeat_now = false;
+        self.unsettled = true;
+        self.window_timer = None;
+        if let Some(reduction) = &mut self.reduction {
+            reduction.send(self.scoreboard.charge(piece.payload));
+        }
+        if let Some(rate) = self.congestion.pacing_rate() {
+            self.pacer.send(now, piece.payload, rate);
+        }
+        // RFC 6298 §5.1.
+        self.timer = self.timer.or_else(|| Some(now + self.rtt.rto()));
+    }
+
     fn transmit_new(&mut self, now: Instant) -> Option<Piece> {
-        let piece = self.next_new(now)?;
+        let mut piece = self.next_new(now)?;
         if piece.payload > Bytes::ZERO {
+            if self.scoreboard.is_empty() {
+                self.congestion.on_restart(now, self.scoreboard.rate.is_starved());
+            }
             self.usage.data_sent(now);
+            piece.cwr = core::mem::take(&mut self.announce_reduction);
         }
         self.next = piece.end();
         self.scoreboard.push(now, piece);
@@ -172,24 +270,59 @@ impl Sender {
 
     /// The application fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
     fn accept(&mut self) {
-        let limit = self.behavior.send_buffer.unwrap_or(Bytes::new(u64::MAX / 4));
+        if self.accepted == self.written {
+            return;
+        }
+        self.expand_buffer();
+        let limit = self.buffer.unwrap_or(Bytes::new(u64::MAX / 4));
         let held = self.accepted - self.unacknowledged;
         if self.blocked && held * 3 > limit * 2 {
             return;
         }
-        let (waiting, room) = (self.written - self.accepted, limit.saturating_sub(held));
+        // The kernel allocates room by the packet.
+        let room = limit.saturating_sub(held).get() / self.mss.get() * self.mss.get();
+        let (waiting, room) = (self.written - self.accepted, Bytes::new(room));
         self.accepted = self.accepted + waiting.min(room);
         self.blocked = waiting > room;
     }
 
-    /// How much of what was never sent may go in one segment now.
-    pub(crate) fn next_new_size(&self) -> Option<Bytes> {
+    /// The buffer grows when all of it is on the way and the congestion window has room for more (tcp_should_expand_sndbuf()).
+    fn expand_buffer(&mut self) {
+        let (Some(buffer), Some(largest)) = (self.buffer, self.behavior.send_buffer) else { return };
+        if self.accepted == self.next && buffer < largest && self.fits(self.mss) {
+            let wanted = behavior::linux_send_buffer(self.congestion.window().max(self.initial_window), self.mss);
+            self.buffer = Some(buffer.max(wanted.min(largest)));
+        }
+    }
+
+    /// How much of what was never sent the receiver takes in one segment now.
+    fn takes(&self) -> Option<Bytes> {
         let wanted = (self.accepted - self.next).min(self.mss);
         let allowed = wanted.min(self.window_edge - self.next);
-        // RFC 1122 §4.2.3.4: a full segment, all there is, or half the largest window; its override timer is not needed, as
-        // half of the window is always free once everything is acknowledged.
-        let worthwhile = allowed == wanted || allowed * 2 >= self.largest_window;
-        (allowed > Bytes::ZERO && worthwhile && self.fits(allowed)).then_some(allowed)
+        // RFC 9293 §3.8.6.2.1: a full segment, all there is, or half the largest window; the timer of a closed window overrides.
+        let worthwhile = allowed == wanted || allowed * 2 >= self.largest_window || self.repeat_now;
+        (allowed > Bytes::ZERO && worthwhile).then_some(allowed)
+    }
+
+    /// How much of what was never sent may go in one segment now.
+    pub(crate) fn next_new_size(&self) -> Option<Bytes> {
+        self.takes().filter(|allowed| self.fits(*allowed))
+    }
+
+    /// Whether there is new data that the receiver takes.
+    pub(crate) fn has_new_data(&self) -> bool {
+        self.takes().is_some()
+    }
+
+    /// Whether something would be sent if it were time.
+    fn wants_to_send(&mut self) -> bool {
+        match self.scoreboard.next_lost() {
+            Some(payload) => self.fits(payload),
+            None => {
+                self.accept();
+                self.next_new_size().is_some() || (self.closing && self.next == self.written)
+            }
+        }
     }
 
     /// Bytes in the network, duplicate acknowledgements taken into account.
@@ -200,12 +333,13 @@ impl Sender {
 
     fn fits(&self, payload: Bytes) -> bool {
         let in_network = self.in_network();
-        self.repeat_now || in_network == Bytes::ZERO || in_network + payload <= self.congestion.window()
+        let charge = self.scoreboard.charge(payload);
+        self.repeat_now || in_network == Bytes::ZERO || in_network + charge <= self.congestion.window()
     }
 
-    /// RFC 5681 §4.1.
+    /// RFC 5681 §4.1. Controllers that model the path do without.
     fn restart_after_idle(&mut self, now: Instant) {
-        if !self.scoreboard.is_empty() || self.next == Sequence::FIRST_BYTE {
+        if !self.scoreboard.is_empty() || self.next == Sequence::FIRST_BYTE || self.congestion.models_the_path() {
             return;
         }
         let (idle, rto) = (self.usage.idle(now), self.rtt.rto());
@@ -220,28 +354,53 @@ impl Sender {
 
     /// When the first of the timers runs out.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        earliest(earliest(self.timer, self.reordering_timer), self.probe_due())
+        let rare = earliest(self.pacing_timer, self.window_timer);
+        earliest(earliest(self.timer, self.reordering_timer), earliest(self.probe_due(), rare))
     }
 
     /// Runs the timer that was due at `due`. A probe comes before the timeout of the same time, which it postpones.
     pub(crate) fn handle_timer(&mut self, due: Instant) {
-        if self.reordering_timer == Some(due) {
-            self.detect_overtaken(due);
+        if self.pacing_timer == Some(due) {
+            self.pacing_timer = None;
+        } else if self.reordering_timer == Some(due) {
+            self.handle_reordering_timer(due);
         } else if self.probe_due() == Some(due) {
             self.send_probe(due);
         } else if self.timer == Some(due) {
             self.time_out(due);
+        } else if self.window_timer == Some(due) {
+            self.probe_closed_window();
         }
+    }
+
+    /// RFC 9293 §3.8.6.1: sends what little the window takes, or else asks for it.
+    fn probe_closed_window(&mut self) {
+        self.window_timer = None;
+        self.closed_probes += 1;
+        self.unsettled = true;
+        self.repeat_now = self.window_edge > self.next;
+        self.probe_window = !self.repeat_now;
     }
 
     /// After sending what could be sent.
     fn settle(&mut self, now: Instant) {
+        if self.window_timer.is_none() && self.scoreboard.is_empty() && self.is_established() {
+            self.watch_closed_window(now);
+        }
         if !core::mem::take(&mut self.unsettled) || !self.is_established() {
             return;
         }
         self.schedule_probe(now);
-        if self.behavior.validates_window {
+        if self.behavior.validates_window && !self.congestion.models_the_path() {
             self.note_usage(now);
+        }
+    }
+
+    /// The window keeps data from being sent and nothing on the way will draw news of it.
+    fn watch_closed_window(&mut self, now: Instant) {
+        if self.accepted > self.next && self.takes().is_none() {
+            let wait = self.rtt.rto().saturating_mul(1 << self.closed_probes.min(16)).min(self.behavior.rto.max);
+            self.window_timer = Some(now + wait);
         }
     }
 
@@ -254,7 +413,7 @@ impl Sender {
         let (window, slow_start) = (self.congestion.window(), self.congestion.in_slow_start());
         let decayed = self.usage.decayed(after, window, slow_start, self.rtt.rto(), self.initial_window);
         if let Some(window) = decayed.filter(|_| self.phase == Phase::Open) {
-            self.congestion.on_idle(window, std::time::Duration::ZERO);
+            self.congestion.on_idle(window, Duration::ZERO);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! One segment as the sender remembers it until it is acknowledged.
+//! One segment as the sender remembers it until it is acknowledged, and what an acknowledgement says of such segments.
 
 use crate::Sequence;
+use crate::rate::Stamp;
 use farhop_units::{Bytes, Instant};
-use std::time::Duration;
 
 /// What one segment of the sender's stream holds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,6 +12,10 @@ pub(crate) struct Piece {
     pub(crate) syn: bool,
     pub(crate) fin: bool,
     pub(crate) push: bool,
+    /// RFC 3168: the window was reduced for a mark.
+    pub(crate) cwr: bool,
+    /// It is sent again.
+    pub(crate) again: bool,
 }
 
 impl Piece {
@@ -36,24 +40,43 @@ pub(crate) enum Fate {
 pub(crate) struct Sent {
     pub(crate) piece: Piece,
     pub(crate) at: Instant,
+    /// Its place among all transmissions.
+    pub(crate) order: u64,
     /// It was sent more than once.
     pub(crate) again: bool,
     pub(crate) fate: Fate,
+    pub(crate) stamp: Stamp,
 }
 
-impl Sent {
-    /// Order of sending; segments of one instant were sent in the order of their numbers.
-    pub(crate) fn order(&self) -> (Instant, Sequence) {
-        (self.at, self.piece.end())
+/// The earliest and the latest time at which some segments were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SentTimes {
+    pub(crate) first: Instant,
+    pub(crate) last: Instant,
+}
+
+impl SentTimes {
+    /// Takes in one more segment, in order.
+    pub(crate) fn note(times: &mut Option<Self>, at: Instant) {
+        times.get_or_insert(Self { first: at, last: at }).last = at;
     }
 }
 
 /// What an acknowledgement newly covered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Covered {
+    /// Payload and segments acknowledged by number, arrived before or not.
     pub(crate) bytes: Bytes,
     pub(crate) segments: u64,
-    /// Age of the oldest and of the latest segment covered that were sent once (RFC 6298 §3).
-    pub(crate) first_rtt: Option<Duration>,
-    pub(crate) last_rtt: Option<Duration>,
+    /// Newly delivered, by number or selectively, as the congestion window counts it.
+    pub(crate) delivered: Bytes,
+    /// Segments newly known to have arrived out of order.
+    pub(crate) sacked: usize,
+    /// When those were sent that were sent once (RFC 6298 §3): acknowledged by number; selectively.
+    pub(crate) by_number: Option<SentTimes>,
+    pub(crate) selectively: Option<SentTimes>,
+    /// Something arrived that was sent once, and before the point that was given.
+    pub(crate) original: bool,
+    /// Something was acknowledged by number whose latest copy is a repetition.
+    pub(crate) repetition: bool,
 }

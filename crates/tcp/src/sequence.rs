@@ -25,6 +25,11 @@ impl Sequence {
         Self(self.0.saturating_add(1))
     }
 
+    /// The number right before this one; the SYN has none and gives itself.
+    pub(crate) fn previous(self) -> Self {
+        NonZeroU64::new(self.0.get() - 1).map_or(self, Self)
+    }
+
     /// How many numbers lie between the SYN and this one.
     pub const fn number(self) -> u64 {
         self.0.get() - 1

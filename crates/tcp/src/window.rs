@@ -1,6 +1,7 @@
 //! How much a receiver offers to take (RFC 9293 §3.8.6).
 //!
-//! The application reads at once, so that the window never closes and its right edge never moves back. Linux's offer starts at
+//! The application reads at once, unless it [says](ReceiveWindow::hold) how much it has not read; then the window may close. Its
+//! right edge never moves back, and moves on by a full segment or half the buffer at least (§3.8.6.2.2). Linux's offer starts at
 //! 64 kB (half of `tcp_rmem`'s default of 131072 bytes) and follows the data: once per round trip the buffer becomes twice what
 //! arrived in it, and more while that still grows (tcp_rcvbuf_grow(), Linux 6.18), and the offer opens by two segments per
 //! segment received up to that (tcp_grow_window()). Left out: memory overhead of packets and its measured ratio (taken as one
@@ -25,6 +26,10 @@ pub(crate) struct ReceiveWindow {
     limit: Bytes,
     mss: Bytes,
     tuning: Option<Tuning>,
+    /// What has arrived and was not read; `None` if the application reads at once.
+    unread: Option<Bytes>,
+    /// The furthest number that was promised.
+    edge: Sequence,
 }
 
 /// Dynamic right-sizing, one round trip at a time.
@@ -43,7 +48,7 @@ impl ReceiveWindow {
         let mss = config.mss;
         let limit = config.max_window.unwrap_or(MAX_WINDOW).clamp(Bytes::new(1), MAX_WINDOW);
         if !Behavior::of(config).autotunes_window {
-            return Self { offer: limit, limit, mss, tuning: None };
+            return Self { offer: limit, limit, mss, tuning: None, unread: None, edge: Sequence::SYN };
         }
         // The kernel takes half of a buffer for the memory around data.
         let half = |buffer: Bytes| Bytes::new(buffer.get() / 2);
@@ -55,19 +60,56 @@ impl ReceiveWindow {
         let (round_start, round_from) = (Instant::START, Sequence::FIRST_BYTE);
         let tuning = Some(Tuning { last_round, room: initial, round_start, round_from });
         let limit = limit.min(largest);
-        Self { offer: initial.min(limit), limit, mss, tuning }
+        Self { offer: initial.min(limit), limit, mss, tuning, unread: None, edge: Sequence::SYN }
     }
 
-    /// The window to advertise.
-    pub(crate) fn offer(&self) -> Bytes {
+    /// The buffer that is offered.
+    #[cfg(test)]
+    fn offer(&self) -> Bytes {
         self.offer
+    }
+
+    /// The window to advertise now, beyond `expected`.
+    pub(crate) fn promise(&mut self, expected: Sequence) -> Bytes {
+        let edge = self.possible_edge(expected);
+        // RFC 9293 §3.8.6.2.2.
+        let step = self.mss.min(Bytes::new(self.offer.get() / 2));
+        if self.unread.is_none() || edge - self.edge >= step {
+            self.edge = self.edge.max(edge);
+        }
+        self.edge - expected
+    }
+
+    fn possible_edge(&self, expected: Sequence) -> Sequence {
+        expected + self.offer.saturating_sub(self.unread.unwrap_or(Bytes::ZERO))
+    }
+
+    /// The application has not read this much; from now on what arrives counts as unread until it says so again.
+    pub(crate) fn hold(&mut self, unread: Bytes) {
+        self.unread = Some(unread);
+    }
+
+    /// More has arrived in order.
+    pub(crate) fn note_received(&mut self, bytes: Bytes) {
+        if let Some(unread) = &mut self.unread {
+            *unread += bytes;
+        }
+    }
+
+    /// Whether the other side should be told of the room at once: it has at least doubled (tcp_cleanup_rbuf()).
+    pub(crate) fn is_update_due(&self, expected: Sequence) -> bool {
+        let (promised, possible) = (self.edge - expected, self.possible_edge(expected) - expected);
+        let step = self.mss.min(Bytes::new(self.offer.get() / 2));
+        possible >= promised * 2 && possible.saturating_sub(promised) >= step
     }
 
     /// Data arrived in order up to `expected`; `rtt` is the least round-trip time known. Returns whether the offer grew.
     pub(crate) fn data_arrived(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if rtt.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
-            tuning.end_round(now, expected);
+            // What the application has not read says nothing about how fast it reads.
+            let unread = self.unread.unwrap_or(Bytes::ZERO);
+            tuning.end_round(now, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread));
         }
         let before = self.offer;
         self.offer = self.offer.max((self.offer + self.mss * 2).min(tuning.room).min(self.limit));
@@ -133,6 +175,25 @@ mod tests {
         // No larger than where it starts: not tuned.
         assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::kib(64));
         assert_eq!(last(Bytes::kib(16)), Bytes::kib(8));
+    }
+
+    #[test]
+    fn a_window_closes_as_data_stays_unread_and_opens_by_segments() {
+        let config = TcpConfig { max_window: Some(Bytes::new(10_000)), ..TcpConfig::of(Profile::Rfc) };
+        let mut window = ReceiveWindow::new(&config);
+        let at = |bytes| Sequence::FIRST_BYTE + Bytes::new(bytes);
+        window.hold(Bytes::ZERO);
+        assert_eq!(window.promise(at(0)), Bytes::new(10_000));
+        window.note_received(Bytes::new(10_000));
+        assert_eq!(window.promise(at(10_000)), Bytes::ZERO);
+        window.hold(Bytes::new(9000));
+        assert!(!window.is_update_due(at(10_000)));
+        assert_eq!(window.promise(at(10_000)), Bytes::ZERO, "less than a segment is no window");
+        window.hold(Bytes::new(8000));
+        assert!(window.is_update_due(at(10_000)));
+        assert_eq!(window.promise(at(10_000)), Bytes::new(2000));
+        window.hold(Bytes::new(6100));
+        assert!(!window.is_update_due(at(10_000)), "not yet twice as much");
     }
 
     #[test]

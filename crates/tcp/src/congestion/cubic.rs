@@ -1,20 +1,27 @@
 //! CUBIC's window (RFC 9438), with slow start as in Linux and HyStart. The unit of its formulas is the segment, as in the RFC.
 //!
-//! Left out: the Reno-friendly region's faster growth above the window of the last loss (§4.3, α = 1; Linux leaves it out too),
-//! Linux's table-driven cube root and its rounding to jiffies, undo after spurious losses (§4.9).
+//! Two ways: the RFC's, with HyStart++ (RFC 9406), and Linux's ([`super::cubic_linux`]) with its HyStart. Left out: the Reno-friendly
+//! region's faster growth above the window of the last loss (§4.3, α = 1; Linux leaves it out too).
 
-use super::hystart::{self, HyStart};
+use super::cubic_linux::LinuxGrowth;
+use super::hystart::HyStart;
+use super::hystart_plus_plus::{self, HyStartPlusPlus};
 use super::slow_start::SlowStart;
 use super::{Acknowledged, CongestionControl};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// C, in segments per s³ (§5).
-const C: f64 = 0.4;
+pub(super) const C: f64 = 0.4;
 /// β, what is left of the window after a loss (§4.6).
 const BETA: f64 = 0.7;
 /// α of the Reno-friendly region (§4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// `hystart_low_window`: Linux's HyStart judges from this window on, in segments.
+const LOW_WINDOW: u64 = 16;
+/// For how long after the start of a stage Linux's HyStart takes no samples.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// One stage of congestion avoidance (§4.2).
 #[derive(Debug, Clone)]
@@ -28,11 +35,22 @@ struct Epoch {
     reno: f64,
 }
 
+/// What ends slow start before it loses.
+#[derive(Debug, Clone)]
+enum Exit {
+    /// Linux's.
+    Classic(HyStart),
+    /// RFC 9406.
+    PlusPlus(HyStartPlusPlus),
+}
+
 /// Cubic growth around the window of the last loss.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     start: SlowStart,
-    hystart: HyStart,
+    exit: Exit,
+    /// Linux's way to grow instead of `epoch`.
+    linux: Option<LinuxGrowth>,
     /// Window at the last loss, in segments: W_max; `None` before the first and after a timeout.
     max_window: Option<f64>,
     epoch: Option<Epoch>,
@@ -41,28 +59,55 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// A controller with `mss` and `initial_window`; `byte_counting` as Linux counts in slow start, else one step per ACK.
+    /// A controller with `mss` and `initial_window` as in the RFCs; in slow start `byte_counting` lets the window grow by all that
+    /// is acknowledged, else by one segment per ACK.
     pub fn new(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
         let start = SlowStart::new(mss, initial_window, byte_counting);
-        Self { start, hystart: HyStart::default(), max_window: None, epoch: None, fraction: 0.0 }
+        let exit = Exit::PlusPlus(HyStartPlusPlus::default());
+        Self { start, exit, linux: None, max_window: None, epoch: None, fraction: 0.0 }
+    }
+
+    /// The same as in Linux.
+    pub fn as_in_linux(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
+        let (exit, linux) = (Exit::Classic(HyStart::default()), Some(LinuxGrowth::default()));
+        Self { exit, linux, ..Self::new(mss, initial_window, byte_counting) }
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
         bytes.as_f64() / self.start.mss.as_f64()
     }
 
-    /// Ends slow start where HyStart says so.
-    fn watch_slow_start(&mut self, ack: &Acknowledged) {
-        let Some(rtt) = ack.rtt else { return };
-        self.hystart.observe(rtt);
-        let watched = self.start.is_on() && self.start.window >= self.start.mss * hystart::LOW_WINDOW;
-        if watched && self.hystart.should_leave(ack, rtt) {
-            self.start.threshold = Some(self.start.window);
+    /// Ends slow start where HyStart says so; gives how much of `acked` counts for slow start.
+    fn watch_slow_start(&mut self, ack: &Acknowledged) -> Bytes {
+        let (on, window) = (self.start.is_on(), self.start.window);
+        match &mut self.exit {
+            Exit::Classic(hystart) => {
+                let Some(rtt) = ack.rtt else { return ack.bytes };
+                // As Linux does: the first second after a loss says little about the path.
+                let stage = self.linux.as_ref().and_then(LinuxGrowth::since);
+                let young = stage.is_some_and(|start| ack.now.since(start) < SETTLING);
+                if !young && hystart.should_leave(ack, rtt, on, window >= self.start.mss * LOW_WINDOW) {
+                    self.start.threshold = Some(window);
+                }
+                ack.bytes
+            }
+            Exit::PlusPlus(_) if self.start.threshold.is_some() => ack.bytes,
+            Exit::PlusPlus(hystart) => match hystart.judge(ack) {
+                hystart_plus_plus::Stage::SlowStart => ack.bytes,
+                hystart_plus_plus::Stage::Conservative => hystart_plus_plus::conservative(ack.bytes),
+                hystart_plus_plus::Stage::Over => {
+                    self.start.threshold = Some(window);
+                    ack.bytes
+                }
+            },
         }
     }
 
     /// §4.2: the window follows the cubic one RTT ahead, at most half of it per RTT; §4.3: but never below Reno's.
     fn avoid_congestion(&mut self, ack: &Acknowledged, acked: Bytes) {
+        if self.linux.is_some() {
+            return self.avoid_as_linux(ack.now, acked);
+        }
         let window = self.segments(self.start.window);
         let acked = self.segments(acked);
         let max_window = self.max_window;
@@ -73,6 +118,14 @@ impl Cubic {
         let grown =
             if epoch.window(ack.now) < epoch.reno { epoch.reno - window } else { (target - window) / window * acked };
         self.add(grown.max(0.0));
+    }
+
+    fn avoid_as_linux(&mut self, now: Instant, acked: Bytes) {
+        let (Some(growth), Exit::Classic(hystart)) = (&mut self.linux, &self.exit) else { return };
+        let SlowStart { mss, window, .. } = self.start;
+        let [window, acked] = [window, acked].map(|bytes| bytes.get() / mss.get());
+        let rtt = hystart.least_rtt().unwrap_or_default();
+        self.start.window += mss * growth.grow(now, window.max(1), acked, self.max_window, rtt);
     }
 
     /// Adds `segments` to the window, keeping fractions of a byte.
@@ -89,7 +142,12 @@ impl Cubic {
         let releasing = self.max_window.is_some_and(|max| window < max);
         self.max_window = Some(if releasing { window * (1.0 + BETA) / 2.0 } else { window });
         self.epoch = None;
-        self.start.lower_threshold(Bytes::new(whole_bytes(self.start.window.as_f64() * BETA)))
+        let mut reduced = Bytes::new(whole_bytes(self.start.window.as_f64() * BETA));
+        if let Some(growth) = &mut self.linux {
+            growth.restart();
+            reduced = self.start.mss * (reduced.get() / self.start.mss.get());
+        }
+        self.start.lower_threshold(reduced)
     }
 }
 
@@ -117,7 +175,7 @@ impl Epoch {
 }
 
 /// Newton's iteration from above, so that every machine gives the same bits (a platform's own `cbrt` may not).
-fn cube_root(value: f64) -> f64 {
+pub(super) fn cube_root(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
     }
@@ -141,11 +199,15 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Acknowledged) {
-        self.watch_slow_start(ack);
-        let rest = self.start.grow(ack.bytes);
+        let counted = self.watch_slow_start(ack);
+        let rest = self.start.grow(counted);
         if rest > Bytes::ZERO {
             self.avoid_congestion(ack, rest);
         }
+    }
+
+    fn on_unused_ack(&mut self, ack: &Acknowledged) {
+        self.watch_slow_start(ack);
     }
 
     fn on_loss(&mut self, _in_flight: Bytes) {
@@ -157,7 +219,9 @@ impl CongestionControl for Cubic {
             self.reduce();
             // As Linux does: what was known about this path is forgotten.
             self.max_window = None;
-            self.hystart.reset();
+            if let Exit::Classic(hystart) = &mut self.exit {
+                hystart.reset();
+            }
         }
         self.start.window = self.start.mss;
     }
@@ -167,7 +231,18 @@ impl CongestionControl for Cubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += idle;
         }
+        if let Some(growth) = &mut self.linux {
+            growth.pause(idle);
+        }
         self.start.shrink(window);
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        self.start.window = window;
+    }
+
+    fn undo(&mut self, window: Bytes, threshold: Option<Bytes>) {
+        self.start.restore(window, threshold);
     }
 }
 
@@ -230,6 +305,29 @@ mod tests {
         run(&mut cubic, Instant::START, 10);
         let window = cubic.segments(cubic.window());
         assert!(window >= 14.0 + 9.0 * ALPHA, "{window}");
+    }
+
+    /// Two rounds of slow start from 100 segments; the RTT rises by 20 ms in the second.
+    fn started(mut cubic: Cubic) -> (u64, bool) {
+        let mut number = Sequence::FIRST_BYTE;
+        for round in 1..=2_u32 {
+            let next = number + cubic.window();
+            while number < next {
+                let now = Instant::START + RTT * round;
+                number = number + MSS;
+                let rtt = Some(RTT + Duration::from_millis(20) * (round - 1));
+                cubic.on_ack(&Acknowledged { now, bytes: MSS, rtt, sequence: number, next });
+            }
+        }
+        (cubic.window().get() / MSS.get(), cubic.in_slow_start())
+    }
+
+    #[test]
+    fn a_growing_rtt_ends_slow_start_at_once_or_slows_it_down_first() {
+        let (classic, on) = started(Cubic::as_in_linux(MSS, MSS * 100, true));
+        assert!(!on && (205..=225).contains(&classic), "{classic}");
+        let (gentle, on) = started(Cubic::new(MSS, MSS * 100, true));
+        assert!(on && (240..=265).contains(&gentle), "{gentle}");
     }
 
     #[test]

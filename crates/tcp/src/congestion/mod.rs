@@ -1,17 +1,22 @@
 //! Congestion controllers: how large the window is. Detecting losses and repairing them is the sender's.
 
+mod bbr;
 mod cubic;
+mod cubic_linux;
 mod hystart;
+mod hystart_plus_plus;
 mod reno;
 mod slow_start;
 
+pub use crate::rate::RateSample;
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use reno::Reno;
 
 use crate::behavior::Behavior;
 use crate::{Congestion, Sequence, TcpConfig, TcpError};
 use core::fmt::Debug;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
 /// New data was acknowledged outside of recovery, while the window limited the sender.
@@ -29,7 +34,22 @@ pub struct Acknowledged {
     pub next: Sequence,
 }
 
+/// What is being repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repair {
+    /// Nothing.
+    #[default]
+    None,
+    /// A loss that others that arrived have shown: fast recovery.
+    Fast,
+    /// All that was on the way when the retransmission timer ran out.
+    AfterTimeout,
+}
+
 /// A congestion controller. All sizes are payload; a full segment is the MSS it was made with.
+///
+/// Of every acknowledgement of new data a controller is told by exactly one of [`Self::on_ack`] and [`Self::on_unused_ack`]; one
+/// that [models the path](Self::models_the_path) by [`Self::on_sample`] alone.
 pub trait CongestionControl: Debug + Send {
     /// What may be on the way at once.
     fn window(&self) -> Bytes;
@@ -40,6 +60,9 @@ pub trait CongestionControl: Debug + Send {
     /// New data was acknowledged: the window grows.
     fn on_ack(&mut self, ack: &Acknowledged);
 
+    /// New data was acknowledged, but the window must not grow: a loss is being repaired, or the sender did not use it.
+    fn on_unused_ack(&mut self, _ack: &Acknowledged) {}
+
     /// Fast retransmit: once per window of data, with `in_flight` on the way.
     fn on_loss(&mut self, in_flight: Bytes);
 
@@ -48,6 +71,33 @@ pub trait CongestionControl: Debug + Send {
 
     /// The sender did not use its window for `idle`; from now on it is `window`, which is not more than before.
     fn on_idle(&mut self, window: Bytes, idle: Duration);
+
+    /// The window is this for now: the sender spreads a reduction over several acknowledgements.
+    fn set_window(&mut self, _window: Bytes) {}
+
+    /// The last reduction was not needed: the window may be `window` again, and the threshold `threshold`, if they are less now.
+    fn undo(&mut self, _window: Bytes, _threshold: Option<Bytes>) {}
+
+    /// Whether the window follows [`Self::on_sample`] alone, in every state.
+    fn models_the_path(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgement arrived; see [`Self::models_the_path`].
+    fn on_sample(&mut self, _sample: &RateSample) {}
+
+    /// Whether it keeps less on the way than the path holds, so that rate samples of now say little.
+    fn keeps_little_on_the_way(&self) -> bool {
+        false
+    }
+
+    /// Data is sent while nothing is on the way; `starved`: since the application had too little to send.
+    fn on_restart(&mut self, _now: Instant, _starved: bool) {}
+
+    /// How fast data may leave; `None`: as fast as the window allows.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
 
     /// Whether the window is still below the threshold (RFC 5681 §3.1).
     fn in_slow_start(&self) -> bool {
@@ -62,6 +112,8 @@ pub enum Controller {
     Reno(Reno),
     /// CUBIC.
     Cubic(Cubic),
+    /// BBR version 1.
+    Bbr(Box<Bbr>),
 }
 
 /// Calls the method of the controller there is.
@@ -70,6 +122,7 @@ macro_rules! each {
         match $controller {
             Controller::Reno($inner) => $call,
             Controller::Cubic($inner) => $call,
+            Controller::Bbr($inner) => $call,
         }
     };
 }
@@ -78,15 +131,22 @@ impl Controller {
     /// The controller that `config` asks for.
     ///
     /// # Errors
-    /// If there is none of that kind.
+    /// If a segment carries nothing.
     pub fn new(config: &TcpConfig) -> Result<Self, TcpError> {
-        let counting = Behavior::of(config).byte_counting;
-        let initial = config.mss * u64::from(config.initial_window.max(1));
-        match config.congestion {
-            Congestion::Reno | Congestion::NewReno => Ok(Self::Reno(Reno::new(config.mss, initial, counting))),
-            Congestion::Cubic => Ok(Self::Cubic(Cubic::new(config.mss, initial, counting))),
-            Congestion::Bbr => Err(TcpError::NoController { congestion: config.congestion }),
+        if config.mss == Bytes::ZERO {
+            return Err(TcpError::EmptySegments { mss: config.mss });
         }
+        let behavior = Behavior::of(config);
+        let counting = behavior.byte_counting;
+        let initial = config.mss * u64::from(config.initial_window.max(1));
+        Ok(match config.congestion {
+            Congestion::Reno | Congestion::NewReno => Self::Reno(Reno::new(config.mss, initial, counting)),
+            Congestion::Cubic if behavior.counts_segments => {
+                Self::Cubic(Cubic::as_in_linux(config.mss, initial, counting))
+            }
+            Congestion::Cubic => Self::Cubic(Cubic::new(config.mss, initial, counting)),
+            Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(config.mss, initial))),
+        })
     }
 }
 
@@ -103,6 +163,10 @@ impl CongestionControl for Controller {
         each!(self, inner => inner.on_ack(ack));
     }
 
+    fn on_unused_ack(&mut self, ack: &Acknowledged) {
+        each!(self, inner => inner.on_unused_ack(ack));
+    }
+
     fn on_loss(&mut self, in_flight: Bytes) {
         each!(self, inner => inner.on_loss(in_flight));
     }
@@ -113,5 +177,33 @@ impl CongestionControl for Controller {
 
     fn on_idle(&mut self, window: Bytes, idle: Duration) {
         each!(self, inner => inner.on_idle(window, idle));
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        each!(self, inner => inner.set_window(window));
+    }
+
+    fn undo(&mut self, window: Bytes, threshold: Option<Bytes>) {
+        each!(self, inner => inner.undo(window, threshold));
+    }
+
+    fn models_the_path(&self) -> bool {
+        each!(self, inner => inner.models_the_path())
+    }
+
+    fn on_sample(&mut self, sample: &RateSample) {
+        each!(self, inner => inner.on_sample(sample));
+    }
+
+    fn keeps_little_on_the_way(&self) -> bool {
+        each!(self, inner => inner.keeps_little_on_the_way())
+    }
+
+    fn on_restart(&mut self, now: Instant, starved: bool) {
+        each!(self, inner => inner.on_restart(now, starved));
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        each!(self, inner => inner.pacing_rate())
     }
 }

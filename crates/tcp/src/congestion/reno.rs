@@ -72,6 +72,14 @@ impl CongestionControl for Reno {
     fn on_idle(&mut self, window: Bytes, _idle: Duration) {
         self.start.shrink(window);
     }
+
+    fn set_window(&mut self, window: Bytes) {
+        self.start.window = window;
+    }
+
+    fn undo(&mut self, window: Bytes, threshold: Option<Bytes>) {
+        self.start.restore(window, threshold);
+    }
 }
 
 #[cfg(test)]

@@ -43,6 +43,12 @@ impl SlowStart {
         threshold
     }
 
+    /// A reduction is taken back: window and threshold are at least these; `None` is no threshold.
+    pub(super) fn restore(&mut self, window: Bytes, threshold: Option<Bytes>) {
+        self.window = self.window.max(window);
+        self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
+    }
+
     /// Shrinks the window after it was not used, remembering three quarters of it as threshold (RFC 2861 §3).
     pub(super) fn shrink(&mut self, window: Bytes) {
         let remembered = Bytes::new(self.window.get() / 4 * 3);
@@ -76,6 +82,18 @@ mod tests {
         assert_eq!(start.grow(MSS * 3), MSS * 2);
         assert_eq!(start.window, MSS * 11);
         assert_eq!(start.grow(MSS), MSS);
+    }
+
+    #[test]
+    fn taking_back_a_reduction_never_takes_anything_away() {
+        let mut start = SlowStart::new(MSS, MSS * 10, true);
+        start.lower_threshold(MSS * 5);
+        start.restore(MSS * 20, Some(MSS * 15));
+        assert_eq!((start.window, start.threshold), (MSS * 20, Some(MSS * 15)));
+        start.restore(MSS * 2, Some(MSS * 3));
+        assert_eq!((start.window, start.threshold), (MSS * 20, Some(MSS * 15)));
+        start.restore(MSS * 2, None);
+        assert_eq!(start.threshold, None);
     }
 
     #[test]

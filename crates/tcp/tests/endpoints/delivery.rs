@@ -8,13 +8,15 @@ use std::time::Duration;
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     let profile = prop_oneof![Just(Profile::Linux), Just(Profile::Bsd1997), Just(Profile::Rfc)];
-    let congestion = prop_oneof![Just(Congestion::Reno), Just(Congestion::NewReno), Just(Congestion::Cubic)];
+    let congestion =
+        prop_oneof![Just(Congestion::Reno), Just(Congestion::NewReno), Just(Congestion::Cubic), Just(Congestion::Bbr)];
     let first_ack = prop_oneof![Just(FirstAck::Immediate), Just(FirstAck::Delayed)];
     let max_window = prop_oneof![Just(None), (1_u64..100_000).prop_map(|bytes| Some(Bytes::new(bytes)))];
     // Windows of two segments and more: what is below is probed for, with bytes that count twice.
     let buffer = prop_oneof![Just(TcpConfig::LINUX_LARGEST_BUFFER), (40_000_u64..500_000).prop_map(Bytes::new)];
-    (profile, congestion, 1_u32..20, max_window, buffer, 200_u64..9000, first_ack).prop_map(
-        |(profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack)| TcpConfig {
+    let options = (any::<bool>(), any::<bool>());
+    (profile, congestion, 1_u32..20, max_window, buffer, 200_u64..9000, first_ack, options).prop_map(
+        |(profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack, (sack, ecn))| TcpConfig {
             profile,
             congestion,
             initial_window,
@@ -22,6 +24,8 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             receive_buffer,
             mss: Bytes::new(mss),
             first_ack,
+            sack,
+            ecn,
         },
     )
 }
@@ -33,7 +37,7 @@ fn pipe(max_loss: f64) -> impl Strategy<Value = Pipe> {
         delay: Duration::from_millis(delay),
         spread: Duration::from_millis(spread),
         loss: Probability::new(loss).expect("from 0 to 1"),
-        lost: Vec::new(),
+        ..Pipe::default()
     })
 }
 
@@ -103,7 +107,7 @@ fn mean_download(config: &TcpConfig, loss: f64) -> f64 {
 
 #[test]
 fn loss_slows_a_transfer_and_better_repair_slows_it_less() {
-    let rfc = TcpConfig { congestion: Congestion::Reno, ..TcpConfig::of(Profile::Rfc) };
+    let rfc = TcpConfig { congestion: Congestion::Reno, sack: false, ..TcpConfig::of(Profile::Rfc) };
     let new_reno = TcpConfig { congestion: Congestion::NewReno, ..rfc.clone() };
     let linux = TcpConfig { congestion: Congestion::NewReno, ..TcpConfig::of(Profile::Linux) };
     let clean = mean_download(&linux, 0.0);

@@ -1,7 +1,8 @@
 //! Two endpoints and the pipes between them, just enough to test the endpoints alone: each direction has a rate, a delay, a
-//! spread of extra delay that reorders, and a probability of loss. No queue limit.
+//! spread of extra delay that reorders, a probability of loss, and a queue.
 
-use farhop_tcp::{Endpoint, Output, Segment, TcpConfig};
+use core::ops::Range;
+use farhop_tcp::{Codepoint, Endpoint, Output, Segment, TcpConfig};
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,8 +15,15 @@ pub(crate) struct Pipe {
     /// Up to this much is added to the delay of each segment.
     pub(crate) spread: Duration,
     pub(crate) loss: Probability,
+    /// What may wait for the serializer; `None` is unlimited.
+    pub(crate) queue: Option<Bytes>,
     /// The segments lost for certain, counted from 0 in the order of sending.
     pub(crate) lost: Vec<u64>,
+    /// Those that take longer, and by how much; and whether what follows waits for them.
+    pub(crate) late: (Range<u64>, Duration),
+    pub(crate) keeps_order: bool,
+    /// Those that are marked instead of dropped, if they are capable of that.
+    pub(crate) marked: Vec<u64>,
 }
 
 /// Which end.
@@ -38,12 +46,15 @@ pub(crate) struct Seen {
 }
 
 pub(crate) struct Network {
+    config: TcpConfig,
     ends: [Endpoint; 2],
     pipes: [Pipe; 2],
     busy_until: [Instant; 2],
     carried: [u64; 2],
+    last_arrival: [Instant; 2],
     flying: BTreeMap<(Instant, u64), (usize, Segment)>,
     sent: u64,
+    pub(crate) marks: u32,
     dice: u64,
     pub(crate) now: Instant,
     pub(crate) seen: [Seen; 2],
@@ -55,12 +66,15 @@ impl Network {
         let client = Endpoint::connect(Instant::START, config).expect("a controller there is");
         let server = Endpoint::listen(config).expect("a controller there is");
         let mut network = Self {
+            config: config.clone(),
             ends: [client, server],
             pipes,
             busy_until: [Instant::START; 2],
             carried: [0; 2],
+            last_arrival: [Instant::START; 2],
             flying: BTreeMap::new(),
             sent: 0,
+            marks: 0,
             dice: seed,
             now: Instant::START,
             seen: Default::default(),
@@ -75,6 +89,16 @@ impl Network {
 
     pub(crate) fn congestion_window(&self, end: End) -> Bytes {
         self.ends[end as usize].congestion_window()
+    }
+
+    /// Written and never sent, sent and not acknowledged.
+    pub(crate) fn backlog(&self, end: End) -> (Bytes, Bytes) {
+        (self.ends[end as usize].unsent(), self.ends[end as usize].unacknowledged())
+    }
+
+    pub(crate) fn hold(&mut self, end: End, unread: Bytes) {
+        self.ends[end as usize].hold(self.now, unread);
+        self.collect(end as usize);
     }
 
     pub(crate) fn write(&mut self, end: End, bytes: Bytes) {
@@ -102,9 +126,18 @@ impl Network {
             for end in 0..2 {
                 self.ends[end].handle_timeout(next);
                 self.collect(end);
+                self.check_window(end);
             }
         }
         true
+    }
+
+    /// Every controller keeps a segment in its window at least, and grows by what is acknowledged at most.
+    fn check_window(&self, end: usize) {
+        let (window, mss) = (self.ends[end].congestion_window(), self.config.mss);
+        let sent = u64::from(self.seen[end].data_segments_sent);
+        let most = mss * (u64::from(self.config.initial_window) + sent + 6);
+        assert!(window >= mss && window <= most, "a window of {window} after {sent} segments of {mss}");
     }
 
     fn collect(&mut self, end: usize) {
@@ -129,16 +162,29 @@ impl Network {
         }
     }
 
-    fn carry(&mut self, from: usize, at: Instant, segment: Segment) {
+    fn carry(&mut self, from: usize, at: Instant, mut segment: Segment) {
         let start = at.max(self.busy_until[from]);
         let pipe = self.pipes[from].clone();
         let number = self.carried[from];
         self.carried[from] += 1;
+        let waiting = pipe.rate.map_or(Bytes::ZERO, |rate| rate.bytes_in(start.since(at)));
+        if pipe.queue.is_some_and(|queue| waiting + segment.wire_bytes() > queue) {
+            return;
+        }
         let sent = start + pipe.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(segment.wire_bytes()));
         self.busy_until[from] = sent;
         let (lost, spread) = (self.roll(), self.roll());
         if lost >= pipe.loss.get() && !pipe.lost.contains(&number) {
-            let arrival = sent + pipe.delay + pipe.spread.mul_f64(spread);
+            let late = if pipe.late.0.contains(&number) { pipe.late.1 } else { Duration::ZERO };
+            let mut arrival = sent + pipe.delay + pipe.spread.mul_f64(spread) + late;
+            if pipe.keeps_order {
+                arrival = arrival.max(self.last_arrival[from]);
+                self.last_arrival[from] = arrival;
+            }
+            if pipe.marked.contains(&number) && segment.codepoint == Codepoint::Capable {
+                segment.codepoint = Codepoint::Experienced;
+                self.marks += 1;
+            }
             self.flying.insert((arrival, self.sent), (1 - from, segment));
         }
         self.sent += 1;

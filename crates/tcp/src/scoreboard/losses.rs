@@ -1,0 +1,141 @@
+//! Which segments are lost: RACK's rule (RFC 8985 §6.2), RFC 6675's (§4, IsLost), a timeout.
+
+use super::{Repeat, Scoreboard};
+use crate::sent::{Fate, Sent};
+use core::ops::Range;
+use farhop_units::Instant;
+use std::time::Duration;
+
+/// What applying RACK's rule found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Overtaken {
+    /// Something is newly lost.
+    pub(crate) lost: bool,
+    /// When all that was overtaken will be lost, if it has not arrived by then.
+    pub(crate) pending: Option<Instant>,
+}
+
+impl Scoreboard {
+    /// RFC 6675 §4, IsLost: what was sent once and has `threshold` segments behind it that have arrived is lost.
+    pub(crate) fn lose_passed(&mut self, threshold: usize) {
+        let mut index = self.index(self.counted);
+        while self.sacked - self.counted_sacked >= threshold {
+            let Some(sent) = self.sent.get(index) else { break };
+            match sent.fate {
+                Fate::Sacked => self.counted_sacked += 1,
+                Fate::InFlight if !sent.again => self.lose(index),
+                Fate::InFlight | Fate::Lost => {}
+            }
+            index += 1;
+        }
+        self.counted = self.first + index as u64;
+    }
+
+    /// RFC 8985 §6.2 step 5: what was sent before the latest delivered segment is lost once it is `window` later than that.
+    pub(crate) fn lose_overtaken(&mut self, now: Instant, window: Duration) -> Overtaken {
+        let Some(delivered) = self.delivered else { return Overtaken::default() };
+        let (before, patience) = (self.lost, delivered.rtt() + window);
+        let originals_wait = self.lose_overtaken_originals(now, delivered.order, patience);
+        let repeats_wait = self.lose_overtaken_repeats(now, delivered.order, patience);
+        let pending = (originals_wait || repeats_wait).then(|| delivered.sent_at + patience);
+        Overtaken { lost: self.lost > before, pending }
+    }
+
+    /// Of what was sent once: whether anything overtaken still has time.
+    fn lose_overtaken_originals(&mut self, now: Instant, latest: u64, patience: Duration) -> bool {
+        let mut index = self.index(self.judged);
+        let waits = loop {
+            let Some(sent) = self.sent.get(index) else { break false };
+            if sent.fate == Fate::InFlight && !sent.again {
+                let overtaken = sent.order < latest;
+                if !overtaken || sent.at + patience > now {
+                    break overtaken;
+                }
+                self.lose(index);
+            }
+            index += 1;
+        };
+        self.judged = self.first + index as u64;
+        waits
+    }
+
+    /// The same of what was sent again.
+    fn lose_overtaken_repeats(&mut self, now: Instant, latest: u64, patience: Duration) -> bool {
+        while let Some(repeat) = self.repeats.front().copied() {
+            if let Some(index) = self.place_of(repeat) {
+                let sent = &self.sent[index];
+                let overtaken = sent.order < latest;
+                if !overtaken || sent.at + patience > now {
+                    return overtaken;
+                }
+                self.lose(index);
+            }
+            self.repeats.pop_front();
+        }
+        false
+    }
+
+    /// Where the segment of `repeat` is, if that is how it was last sent and it is still on the way.
+    fn place_of(&self, repeat: Repeat) -> Option<usize> {
+        let index = usize::try_from(repeat.number.checked_sub(self.first)?).ok()?;
+        let sent = self.sent.get(index)?;
+        (sent.fate == Fate::InFlight && sent.again && sent.order == repeat.order).then_some(index)
+    }
+
+    pub(super) fn forget_repeats(&mut self) {
+        while self.repeats.front().is_some_and(|repeat| self.place_of(*repeat).is_none()) {
+            self.repeats.pop_front();
+        }
+    }
+
+    /// The first segment is lost.
+    pub(crate) fn lose_first(&mut self) {
+        self.lose_some(0..self.sent.len().min(1), |_| true);
+    }
+
+    /// The last segment is to be sent again as a probe.
+    pub(crate) fn lose_last(&mut self) {
+        self.lose_some(self.sent.len().saturating_sub(1)..self.sent.len(), |_| true);
+    }
+
+    /// RFC 6298 §5.4: after a timeout everything not selectively acknowledged counts as lost, but for what was sent less than a
+    /// round trip ago (RFC 8985 §6.3).
+    pub(crate) fn lose_all(&mut self, now: Instant) {
+        self.lose_first();
+        let patience = self.delivered.map_or(Duration::ZERO, |delivered| delivered.rtt());
+        self.lose_some(0..self.sent.len(), |sent| sent.at + patience <= now);
+    }
+
+    fn lose_some(&mut self, among: Range<usize>, is_lost: impl Fn(&Sent) -> bool) {
+        for index in among {
+            if self.sent[index].fate == Fate::InFlight && is_lost(&self.sent[index]) {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// A segment on the way is lost.
+    fn lose(&mut self, index: usize) {
+        let sent = self.sent[index];
+        self.leave(&sent);
+        self.sent[index].fate = Fate::Lost;
+        self.lost += 1;
+        self.total_lost += self.charge(sent.piece.payload);
+        self.lost_from = self.lost_from.min(self.first + index as u64);
+    }
+
+    /// What was thought lost is on the way after all.
+    pub(crate) fn find_all(&mut self) {
+        for index in 0..self.sent.len() {
+            let sent = &mut self.sent[index];
+            if sent.fate == Fate::Lost {
+                sent.fate = Fate::InFlight;
+                let (payload, again) = (sent.piece.payload, sent.again);
+                self.in_flight += self.charge(payload);
+                self.repeated += usize::from(again);
+            }
+        }
+        self.lost = 0;
+        (self.judged, self.counted, self.counted_sacked) = (self.first, self.first, 0);
+    }
+}

@@ -1,0 +1,326 @@
+//! What has been sent and not yet acknowledged: each segment with its time and its fate.
+//!
+//! Models the sender's part of SACK (RFC 2018, RFC 6675 §4: pipe) and RACK's rule that what was sent before a delivered
+//! segment, and longer than a reordering window before, is lost (RFC 8985 §6.2); how long that window is, and when to apply the
+//! rule, is the sender's decision; RFC 6675 §4's own rule (IsLost) is there too. Segments are repeated with the bounds they were
+//! first sent with. Left out: reneging.
+//!
+//! Segments are numbered as they are first sent, which is the order of their sequence numbers. What looks for something begins
+//! where the last look ended, so that the work per acknowledgement does not grow with the window.
+
+use crate::rate::DeliveryRate;
+mod losses;
+
+use crate::sack::MOST_BLOCKS;
+use crate::sent::{Covered, Fate, Piece, Sent, SentTimes};
+use crate::{SackBlock, Sequence};
+use farhop_units::{Bytes, Instant};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Segments sent and not yet acknowledged, in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Scoreboard {
+    sent: VecDeque<Sent>,
+    /// The number of the first of them.
+    first: u64,
+    /// All transmissions so far.
+    transmissions: u64,
+    /// What each segment counts against the window; `None`: its payload.
+    unit: Option<Bytes>,
+    in_flight: Bytes,
+    lost: usize,
+    /// All that was ever found lost.
+    total_lost: Bytes,
+    sacked: usize,
+    /// Repetitions on the way.
+    repeated: usize,
+    /// No segment before this one is lost.
+    lost_from: u64,
+    /// The ranges that the last acknowledgement named.
+    named: [Option<SackBlock>; MOST_BLOCKS],
+    /// The latest segment known to have arrived, in the order of sending.
+    delivered: Option<Delivery>,
+    /// RACK has judged every segment before this one as it was first sent.
+    judged: u64,
+    /// What was sent again, in the order of sending; entries that no longer hold are skipped.
+    repeats: VecDeque<Repeat>,
+    /// RFC 6675's rule has judged every segment before this one, and that many of those had arrived.
+    counted: u64,
+    counted_sacked: usize,
+    least_rtt: Duration,
+    /// The furthest number known to have arrived, and by how many bytes something before it came later without being repeated.
+    furthest: Sequence,
+    displacement: Bytes,
+    pub(crate) rate: DeliveryRate,
+}
+
+/// A segment that arrived (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+#[derive(Debug, Clone, Copy)]
+struct Delivery {
+    order: u64,
+    sent_at: Instant,
+    at: Instant,
+}
+
+impl Delivery {
+    fn rtt(&self) -> Duration {
+        self.at.since(self.sent_at)
+    }
+}
+
+/// A segment was sent again.
+#[derive(Debug, Clone, Copy)]
+struct Repeat {
+    number: u64,
+    order: u64,
+}
+
+impl Scoreboard {
+    /// Every segment counts as `unit`, if given, however small it is.
+    pub(crate) fn new(unit: Option<Bytes>) -> Self {
+        Self {
+            sent: VecDeque::new(),
+            first: 0,
+            transmissions: 0,
+            unit,
+            in_flight: Bytes::ZERO,
+            lost: 0,
+            total_lost: Bytes::ZERO,
+            sacked: 0,
+            repeated: 0,
+            lost_from: 0,
+            named: [None; MOST_BLOCKS],
+            delivered: None,
+            judged: 0,
+            repeats: VecDeque::new(),
+            counted: 0,
+            counted_sacked: 0,
+            least_rtt: Duration::MAX,
+            furthest: Sequence::SYN,
+            displacement: Bytes::ZERO,
+            rate: DeliveryRate::default(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Segments not yet acknowledged by number.
+    pub(crate) fn segments(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Bytes on the way: sent, not acknowledged in any form, not thought lost.
+    pub(crate) fn in_flight(&self) -> Bytes {
+        self.in_flight
+    }
+
+    /// Segments that arrived out of order.
+    pub(crate) fn sacked(&self) -> usize {
+        self.sacked
+    }
+
+    /// Segments thought lost and not sent again since.
+    pub(crate) fn lost(&self) -> usize {
+        self.lost
+    }
+
+    /// All that was ever found lost.
+    pub(crate) fn total_lost(&self) -> Bytes {
+        self.total_lost
+    }
+
+    /// Repetitions that are on the way.
+    pub(crate) fn repeated(&self) -> usize {
+        self.repeated
+    }
+
+    /// When the first segment was last sent.
+    pub(crate) fn first_sent(&self) -> Option<Instant> {
+        self.sent.front().map(|sent| sent.at)
+    }
+
+    /// What `payload` counts against the window.
+    pub(crate) fn charge(&self, payload: Bytes) -> Bytes {
+        self.unit.unwrap_or(payload)
+    }
+
+    pub(crate) fn push(&mut self, at: Instant, piece: Piece) {
+        let stamp = self.rate.stamp(at, self.sent.is_empty());
+        self.in_flight += self.charge(piece.payload);
+        let order = self.next_order();
+        self.sent.push_back(Sent { piece, at, order, again: false, fate: Fate::InFlight, stamp });
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.transmissions += 1;
+        self.transmissions
+    }
+
+    /// Removes what `acknowledgment` covers. Of what was sent once, that before `point` counts as original.
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Instant,
+        acknowledgment: Sequence,
+        point: Sequence,
+        covered: &mut Covered,
+    ) {
+        while let Some(sent) = self.sent.pop_front_if(|sent| sent.piece.end() <= acknowledgment) {
+            self.first += 1;
+            covered.bytes += sent.piece.payload;
+            covered.segments += 1;
+            if sent.fate == Fate::Sacked {
+                self.sacked -= 1;
+                self.counted_sacked -= usize::from(self.counted >= self.first);
+                continue;
+            }
+            covered.repetition |= sent.again && sent.fate == Fate::InFlight;
+            self.leave(&sent);
+            if !sent.again {
+                SentTimes::note(&mut covered.by_number, sent.at);
+            }
+            self.deliver(now, &sent, point, covered);
+        }
+        if let Some(times) = covered.by_number {
+            self.least_rtt = self.least_rtt.min(now.since(times.last));
+        }
+        self.forget_repeats();
+    }
+
+    /// A segment is no longer on the way or lost.
+    fn leave(&mut self, sent: &Sent) {
+        match sent.fate {
+            Fate::InFlight => {
+                self.in_flight -= self.charge(sent.piece.payload);
+                self.repeated -= usize::from(sent.again);
+            }
+            Fate::Lost => self.lost -= 1,
+            Fate::Sacked => self.sacked -= 1,
+        }
+    }
+
+    /// A segment has arrived.
+    fn deliver(&mut self, now: Instant, sent: &Sent, point: Sequence, covered: &mut Covered) {
+        let charge = self.charge(sent.piece.payload);
+        covered.delivered += charge;
+        covered.original |= !sent.again && sent.piece.end() <= point;
+        self.rate.deliver(sent, charge);
+        self.note_delivery(now, sent);
+    }
+
+    /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time.
+    fn note_delivery(&mut self, now: Instant, sent: &Sent) {
+        let (order, end) = (sent.order, sent.piece.end());
+        if !sent.again {
+            self.displacement = self.displacement.max(self.furthest - end);
+        }
+        self.furthest = self.furthest.max(end);
+        let is_later = self.delivered.is_none_or(|delivered| order > delivered.order);
+        if is_later && (!sent.again || now.since(sent.at) >= self.least_rtt) {
+            self.delivered = Some(Delivery { order, sent_at: sent.at, at: now });
+        }
+    }
+
+    /// Notes what arrived out of order. What the acknowledgement before has named already is passed over. `point` as for
+    /// [`Self::acknowledge`].
+    pub(crate) fn select(
+        &mut self,
+        now: Instant,
+        blocks: impl Iterator<Item = SackBlock>,
+        point: Sequence,
+        covered: &mut Covered,
+    ) {
+        let mut named = [None; MOST_BLOCKS];
+        for (place, block) in named.iter_mut().zip(blocks) {
+            *place = Some(block);
+            match self.named.into_iter().flatten().find(|known| block.contains(known)) {
+                Some(known) => {
+                    let before = self.starting_at(block.start)..self.starting_at(known.start);
+                    before.for_each(|index| self.select_one(now, index, point, covered));
+                    // A segment that reaches over the end of the known range was not in it.
+                    let behind = self.ending_beyond(known.end)..self.ending_beyond(block.end);
+                    behind.for_each(|index| self.select_one(now, index, point, covered));
+                }
+                None => {
+                    let all = self.starting_at(block.start)..self.ending_beyond(block.end);
+                    all.for_each(|index| self.select_one(now, index, point, covered));
+                }
+            }
+        }
+        self.named = named;
+    }
+
+    /// The place of the first segment that starts at `bound` or later.
+    fn starting_at(&self, bound: Sequence) -> usize {
+        self.sent.partition_point(|sent| sent.piece.sequence < bound)
+    }
+
+    /// The place of the first segment that ends later than `bound`.
+    fn ending_beyond(&self, bound: Sequence) -> usize {
+        self.sent.partition_point(|sent| sent.piece.end() <= bound)
+    }
+
+    fn select_one(&mut self, now: Instant, index: usize, point: Sequence, covered: &mut Covered) {
+        let sent = self.sent[index];
+        if sent.fate == Fate::Sacked {
+            return;
+        }
+        self.leave(&sent);
+        self.sent[index].fate = Fate::Sacked;
+        self.sacked += 1;
+        self.counted_sacked += usize::from(self.first + (index as u64) < self.counted);
+        covered.sacked += 1;
+        if !sent.again {
+            SentTimes::note(&mut covered.selectively, sent.at);
+        }
+        self.deliver(now, &sent, point, covered);
+    }
+
+    /// By how many bytes a segment has been seen to overtake another.
+    pub(crate) fn displacement(&self) -> Bytes {
+        self.displacement
+    }
+
+    /// Where segment `number` is, or the first one if it has been acknowledged.
+    fn index(&self, number: u64) -> usize {
+        usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    }
+
+    /// Where the first lost segment is.
+    fn first_lost(&mut self) -> Option<usize> {
+        if self.lost == 0 {
+            return None;
+        }
+        let from = self.index(self.lost_from);
+        let index = from + self.sent.range(from..).position(|sent| sent.fate == Fate::Lost)?;
+        self.lost_from = self.first + index as u64;
+        Some(index)
+    }
+
+    /// Size of the first lost segment, if one is to be sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<Bytes> {
+        self.first_lost().map(|index| self.sent[index].piece.payload)
+    }
+
+    /// Sends the first lost segment again.
+    pub(crate) fn repeat(&mut self, now: Instant) -> Option<Piece> {
+        let index = self.first_lost()?;
+        let number = self.first + index as u64;
+        let (stamp, order) = (self.rate.stamp(now, false), self.next_order());
+        let sent = &mut self.sent[index];
+        (sent.fate, sent.at, sent.order, sent.again, sent.stamp) = (Fate::InFlight, now, order, true, stamp);
+        let piece = sent.piece;
+        self.lost -= 1;
+        self.repeated += 1;
+        // What lies before is not lost.
+        self.lost_from = number + 1;
+        self.in_flight += self.charge(piece.payload);
+        self.repeats.push_back(Repeat { number, order });
+        Some(Piece { again: true, cwr: false, ..piece })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! The scoreboard on its own: segments of 1000 bytes, sent a millisecond apart.
+
+use super::losses::Overtaken;
+use super::*;
+
+const MSS: Bytes = Bytes::new(1000);
+
+fn at(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+fn number(segments: u64) -> Sequence {
+    Sequence::FIRST_BYTE + MSS * segments
+}
+
+fn piece(segment: u64) -> Piece {
+    Piece { sequence: number(segment), payload: MSS, ..Piece::default() }
+}
+
+fn block(start: u64, end: u64) -> SackBlock {
+    SackBlock { start: number(start), end: number(end) }
+}
+
+fn sent(count: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(None);
+    (0..count).for_each(|n| board.push(at(n), piece(n)));
+    board
+}
+
+fn select(board: &mut Scoreboard, ms: u64, block: SackBlock) {
+    board.select(at(ms), [block].into_iter(), number(0), &mut Covered::default());
+}
+
+fn acknowledge(board: &mut Scoreboard, ms: u64, segments: u64) -> Covered {
+    let mut covered = Covered::default();
+    board.acknowledge(at(ms), number(segments), number(0), &mut covered);
+    covered
+}
+
+/// Applies the rule without a reordering window.
+fn lose(board: &mut Scoreboard) -> bool {
+    board.lose_overtaken(at(1000), Duration::ZERO).lost
+}
+
+#[test]
+fn an_acknowledgement_says_when_what_it_covers_was_sent() {
+    let mut board = sent(4);
+    let covered = acknowledge(&mut board, 100, 3);
+    assert_eq!((covered.bytes, covered.segments), (MSS * 3, 3));
+    assert_eq!(covered.by_number, Some(SentTimes { first: at(0), last: at(2) }));
+    assert_eq!(board.in_flight(), MSS);
+}
+
+#[test]
+fn the_first_and_the_last_are_lost_alone() {
+    let mut board = sent(3);
+    board.lose_first();
+    board.lose_last();
+    assert_eq!(board.in_flight(), MSS, "the one between is not");
+    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
+    assert_eq!(repeated, [number(0), number(2)]);
+    let mut empty = Scoreboard::new(None);
+    empty.lose_first();
+    empty.lose_last();
+    assert_eq!(empty.next_lost(), None);
+}
+
+#[test]
+fn what_was_overtaken_is_lost_and_repeated_once() {
+    let mut board = sent(6);
+    select(&mut board, 40, block(3, 5));
+    assert_eq!((board.in_flight(), board.sacked()), (MSS * 4, 2));
+    assert!(lose(&mut board));
+    assert_eq!(board.in_flight(), MSS, "only the last is still on the way");
+    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
+    assert_eq!(repeated, [number(0), number(1), number(2)]);
+    assert!(!lose(&mut board), "sent again after the latest delivered one");
+    select(&mut board, 60, block(5, 6));
+    assert!(!lose(&mut board), "the last was first sent before the repeats");
+    let covered = acknowledge(&mut board, 99, 6);
+    assert_eq!((covered.by_number, covered.segments), (None, 6), "repeats and earlier arrivals give no sample");
+    assert_eq!(board.in_flight(), Bytes::ZERO);
+}
+
+#[test]
+fn a_lost_repeat_is_found_when_a_later_segment_arrives() {
+    let mut board = sent(4);
+    select(&mut board, 40, block(1, 4));
+    lose(&mut board);
+    board.repeat(at(50));
+    board.push(at(51), piece(4));
+    select(&mut board, 90, block(4, 5));
+    assert!(lose(&mut board));
+    assert_eq!(board.repeat(at(100)).map(|piece| piece.sequence), Some(number(0)));
+}
+
+#[test]
+fn what_was_overtaken_lately_is_lost_after_the_window() {
+    let mut board = sent(2);
+    select(&mut board, 101, block(1, 2));
+    let waiting = board.lose_overtaken(at(101), Duration::from_millis(25));
+    assert_eq!(waiting, Overtaken { lost: false, pending: Some(at(126)) });
+    assert!(board.lose_overtaken(at(126), Duration::from_millis(25)).lost);
+}
+
+#[test]
+fn a_late_segment_is_reordering_unless_it_was_repeated() {
+    let mut board = sent(3);
+    select(&mut board, 100, block(2, 3));
+    assert_eq!(board.displacement(), Bytes::ZERO);
+    board.lose_first();
+    board.repeat(at(101));
+    acknowledge(&mut board, 200, 1);
+    assert_eq!(board.displacement(), Bytes::ZERO);
+    acknowledge(&mut board, 200, 3);
+    assert_eq!(board.displacement(), MSS);
+}
+
+#[test]
+fn by_rfc_6675_three_arrivals_behind_a_segment_mean_its_loss() {
+    let mut board = sent(8);
+    select(&mut board, 40, block(2, 4));
+    board.lose_passed(3);
+    assert_eq!(board.lost(), 0);
+    select(&mut board, 41, block(5, 6));
+    board.lose_passed(3);
+    assert_eq!(board.lost(), 2, "segments 0 and 1, not 4");
+    board.repeat(at(50));
+    select(&mut board, 42, block(6, 8));
+    board.lose_passed(3);
+    assert_eq!(board.lost(), 2, "1 and 4; what was sent again is not lost a second time");
+    acknowledge(&mut board, 100, 4);
+    assert_eq!((board.sacked(), board.lost(), board.in_flight()), (3, 1, Bytes::ZERO));
+}
+
+#[test]
+fn what_is_found_again_is_on_the_way() {
+    let mut board = sent(5);
+    select(&mut board, 40, block(3, 4));
+    lose(&mut board);
+    board.repeat(at(50));
+    board.find_all();
+    assert_eq!((board.lost(), board.repeated(), board.in_flight()), (0, 1, MSS * 4));
+    select(&mut board, 60, block(4, 5));
+    assert!(lose(&mut board), "and may be lost again");
+}
+
+#[test]
+fn small_segments_count_in_full_where_segments_are_counted() {
+    let mut board = Scoreboard::new(Some(MSS));
+    board.push(at(0), Piece { payload: Bytes::new(1), ..piece(0) });
+    assert_eq!(board.in_flight(), MSS);
+}
+
+#[test]
+fn blocks_that_grow_are_taken_in_once() {
+    let mut board = sent(10);
+    let counts = [block(2, 4), block(2, 6), block(1, 8), block(1, 8)].map(|block| {
+        let mut covered = Covered::default();
+        board.select(at(50), [block].into_iter(), number(3), &mut covered);
+        (covered.sacked, covered.original)
+    });
+    assert_eq!(counts, [(2, true), (2, false), (3, true), (0, false)]);
+}

@@ -1,0 +1,212 @@
+//! Loss and repair with SACK, after Linux's tcp_fastretrans_alert().
+//!
+//! What is lost is told by RACK (RFC 8985 §6.2) or by three arrivals behind it (RFC 6675 §4); the window shrinks by proportional
+//! rate reduction ([`super::prr`]); what proves needless is undone ([`super::undo`]). New data goes out as arrivals out of order
+//! free the window, which is limited transmit (RFC 3042).
+//!
+//! Left out: RFC 6675 §4's rules 3 and 4 for what else might be sent when nothing is known to be lost (rescue retransmission),
+//! reneging receivers.
+
+use crate::congestion::{CongestionControl, RateSample};
+use crate::prr::{Delivery, RateReduction};
+use crate::recovery::{DUPLICATE_THRESHOLD, News, Phase};
+use crate::reordering::{self, Circumstances};
+use crate::sender::Sender;
+use farhop_units::Instant;
+
+impl Sender {
+    /// Draws the conclusions from an acknowledgement.
+    pub(crate) fn judge_selective(&mut self, now: Instant, news: &News) {
+        self.hear_of_repetition(news);
+        let rate = &mut self.scoreboard.rate;
+        self.reordering.adapt(rate.prior_delivered(), rate.delivered());
+        self.judge_probe(news);
+        let calm = self.phase == Phase::Open && self.scoreboard.sacked() == 0 && self.scoreboard.lost() == 0;
+        if !calm || news.twice.is_some() || news.marked {
+            self.repair_losses(now, news);
+        }
+        self.adapt_window(now, news);
+        if news.advanced {
+            self.schedule_probe(now);
+        }
+    }
+
+    /// RFC 2883: something arrived twice.
+    fn hear_of_repetition(&mut self, news: &News) {
+        let Some(range) = news.twice else { return };
+        let explained = self.needless.note_duplicate(range, self.mss);
+        if explained && !self.is_probes_end(range.end) {
+            self.reordering.hear_duplicate();
+        }
+    }
+
+    fn repair_losses(&mut self, now: Instant, news: &News) {
+        self.leave_finished_phase(news);
+        match self.phase {
+            Phase::Recovery => {
+                if news.advanced && self.undo_if_partly_late(news.echo) {
+                    return;
+                }
+                if self.undo_if_all_arrived_twice() {
+                    self.phase = Phase::Open;
+                }
+            }
+            Phase::Loss => {
+                let before = self.scoreboard.lost();
+                let over = self.judge_timeout(news);
+                self.find_losses(now);
+                // A repetition that is lost too needs a repair of its own.
+                if !over && self.scoreboard.lost() <= before {
+                    return;
+                }
+            }
+            Phase::Open => _ = self.undo_if_all_arrived_twice(),
+            Phase::Reduction => {}
+        }
+        self.find_losses(now);
+        if self.phase != Phase::Recovery && self.scoreboard.lost() > 0 {
+            self.enter_recovery(news.marked);
+        } else if news.marked {
+            self.reduce_for_mark();
+        }
+    }
+
+    /// Everything that was on the way when the phase began has been acknowledged.
+    fn leave_finished_phase(&mut self, news: &News) {
+        match self.phase {
+            Phase::Open => self.needless.first_repetition = None,
+            // One more, so that the receiver has heard of the reduction.
+            Phase::Reduction if self.unacknowledged > self.recover => self.end_reduction(),
+            Phase::Recovery if self.unacknowledged >= self.recover => {
+                self.undo_if_not_needed(news.echo);
+                self.end_reduction();
+            }
+            Phase::Reduction | Phase::Recovery | Phase::Loss => {}
+        }
+    }
+
+    /// The window is what it was to become, unless the reduction was undone.
+    fn end_reduction(&mut self) {
+        if let Some(reduction) = self.reduction.take() {
+            self.congestion.set_window(reduction.target());
+        }
+        self.phase = Phase::Open;
+    }
+
+    /// Finds what is lost, and when to look again.
+    pub(crate) fn find_losses(&mut self, now: Instant) {
+        if !self.behavior.rack {
+            return self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
+        }
+        let overtaken = self.scoreboard.lose_overtaken(now, self.reordering.window(self.circumstances()));
+        self.reordering_timer = overtaken.pending;
+    }
+
+    fn circumstances(&self) -> Circumstances {
+        Circumstances {
+            repairing: matches!(self.phase, Phase::Recovery | Phase::Loss),
+            sacked: self.scoreboard.sacked(),
+            displacement: self.scoreboard.displacement(),
+            least_rtt: self.rtt.min().unwrap_or_default(),
+            smoothed_rtt: self.rtt.smoothed().unwrap_or_default(),
+        }
+    }
+
+    /// RFC 8985 §6.3: the reordering timer ran out.
+    pub(crate) fn handle_reordering_timer(&mut self, now: Instant) {
+        self.reordering_timer = None;
+        self.find_losses(now);
+        if self.scoreboard.lost() > 0 && self.phase != Phase::Recovery {
+            self.enter_recovery(false);
+            let (delivered, in_flight) = (self.mss, self.scoreboard.in_flight());
+            self.reduce(Delivery { delivered, in_flight, safe: false });
+        }
+    }
+
+    fn enter_recovery(&mut self, marked: bool) {
+        self.prepare_undo(marked || self.reduction.is_some());
+        self.begin_reduction();
+        self.phase = Phase::Recovery;
+        if self.reduction.is_none() {
+            self.repeat_now = true;
+        }
+    }
+
+    /// tcp_init_cwnd_reduction(): the controller says how far, the acknowledgements how fast.
+    fn begin_reduction(&mut self) {
+        self.probe = None;
+        if self.reduction.is_some() {
+            return;
+        }
+        self.recover = self.next;
+        let from = self.congestion.window();
+        self.congestion.on_loss(self.flight_size());
+        if !self.congestion.models_the_path() {
+            let to = self.congestion.window();
+            self.congestion.set_window(from);
+            self.reduction = Some(RateReduction::new(self.mss, from, to));
+        }
+    }
+
+    /// The window after this acknowledgement (tcp_cong_control()).
+    fn adapt_window(&mut self, now: Instant, news: &News) {
+        if self.congestion.models_the_path() {
+            self.follow_sample(now, news);
+        } else if self.reduction.is_some() {
+            self.keep_window(now, news);
+            let safe = news.advanced && self.scoreboard.total_lost() == news.prior_lost;
+            let (delivered, in_flight) = (news.covered.delivered, self.scoreboard.in_flight());
+            self.reduce(Delivery { delivered, in_flight, safe });
+        } else if news.advanced || reordering::is_usual(self.scoreboard.displacement(), self.mss) {
+            self.grow(now, news);
+        }
+    }
+
+    /// The controller sees how fast data is delivered.
+    pub(crate) fn follow_sample(&mut self, now: Instant, news: &News) {
+        let sample = self.sample(now, news);
+        self.congestion.on_sample(&sample);
+        if self.congestion.keeps_little_on_the_way() {
+            self.scoreboard.rate.starve(sample.in_flight);
+        }
+    }
+
+    fn reduce(&mut self, delivery: Delivery) {
+        if let Some(window) = self.reduction.as_mut().and_then(|reduction| reduction.window(delivery)) {
+            self.congestion.set_window(window.max(self.mss));
+        }
+    }
+
+    fn sample(&mut self, now: Instant, news: &News) -> RateSample {
+        let least_rtt = self.rtt.min().unwrap_or_default();
+        let rtt = news.round_trip.map(|(_, least)| least);
+        let sample = self.scoreboard.rate.sample(now, news.covered.delivered, least_rtt);
+        RateSample {
+            rtt,
+            maybe_delayed: news.covered.segments == 1 && news.covered.bytes < self.mss,
+            newly_lost: self.scoreboard.total_lost() - news.prior_lost,
+            prior_in_flight: news.prior_in_flight,
+            in_flight: self.scoreboard.in_flight(),
+            repair: self.repair(),
+            smoothed_rtt: self.rtt.smoothed(),
+            ..sample
+        }
+    }
+
+    /// RFC 3168 §6.1.2: the network has marked; the window shrinks as for a loss, once per window of data.
+    pub(crate) fn reduce_for_mark(&mut self) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.needless.undo = None;
+        self.announce_reduction = true;
+        if self.behavior.sack {
+            self.begin_reduction();
+        } else {
+            self.recover = self.next;
+            let size = self.flight_size();
+            self.congestion.on_loss(size);
+        }
+        self.phase = Phase::Reduction;
+    }
+}
