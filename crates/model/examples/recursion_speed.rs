@@ -2,8 +2,10 @@
 //!
 //! `cargo run --release -p farhop-model --example recursion_speed`
 
-use farhop_model::recursion::{Parameters, Recursion, Workload};
-use farhop_scenario::open;
+use farhop_model::Sweep;
+use farhop_model::recursion::{Parameters, ProxySettings, Recursion, Workload};
+use farhop_results::Architecture;
+use farhop_scenario::{Template, open};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::time::{Duration, Instant};
@@ -13,7 +15,6 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const POINTS: u32 = 10_000;
 
-#[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 fn main() {
     for (name, assignments) in [
         ("demo", &[][..]),
@@ -23,23 +24,60 @@ fn main() {
         ("demo", &["page.objects=1", "page.size=10 MB", "link.down.rate=10 Mbit/s"]),
         ("demo", &["page.objects=1", "page.size=1000 GB"]),
     ] {
-        let texts: Vec<String> = assignments.iter().map(|&text: &&str| text.to_owned()).collect();
-        let scenario = open(name, &texts).expect("a shipped scenario and right assignments");
-        let workload = Workload::of(&scenario.page).expect("a page");
-        let (mut parameters, mut recursion) = (Parameters::of(&scenario), Recursion::new());
-        recursion.load(&parameters, &workload).expect("a load");
-        let (region, start) = (Region::new(ALLOCATOR), Instant::now());
-        let (mut last, mut loads) = (Duration::ZERO, 0_u32);
-        for point in 0..POINTS {
-            parameters.down[1].delay = Duration::from_micros(10_000 + 79 * u64::from(point));
-            last = recursion.load(&parameters, &workload).expect("a load").last_byte;
-            loads += 1;
-            if start.elapsed() > Duration::from_secs(2) {
-                break;
-            }
-        }
-        let rate = f64::from(loads) / start.elapsed().as_secs_f64();
-        let allocations = region.change().allocations;
-        println!("{name} {assignments:?}: {rate:.0} loads/s, {allocations} allocations, the last took {last:?}");
+        loads(name, assignments, Architecture::Direct);
     }
+    Architecture::ALL.iter().for_each(|architecture| loads("demo", &[], *architecture));
+    points(&[Architecture::Direct, Architecture::Tunnel, Architecture::Accelerated]);
+    points(Architecture::ALL);
+}
+
+/// One architecture over [`POINTS`] delays.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn loads(name: &str, assignments: &[&str], architecture: Architecture) {
+    let texts: Vec<String> = assignments.iter().map(|&text: &&str| text.to_owned()).collect();
+    let scenario = open(name, &texts).expect("a shipped scenario and right assignments");
+    let workload = Workload::of(&scenario.page).expect("a page");
+    let mut parameters = Parameters::of_architecture(&scenario, architecture, &ProxySettings::default());
+    let mut recursion = Recursion::new();
+    recursion.load(&parameters, &workload).expect("a load");
+    let (region, start) = (Region::new(ALLOCATOR), Instant::now());
+    let (mut last, mut loads) = (Duration::ZERO, 0_u32);
+    for point in 0..POINTS {
+        parameters.down[1].delay = Duration::from_micros(10_000 + 79 * u64::from(point));
+        last = recursion.load(&parameters, &workload).expect("a load").last_byte;
+        loads += 1;
+        if start.elapsed() > Duration::from_secs(2) {
+            break;
+        }
+    }
+    let rate = f64::from(loads) / start.elapsed().as_secs_f64();
+    let allocations = region.change().allocations;
+    report(&format!(
+        "{name} {assignments:?} {architecture}: {rate:.0} loads/s, {allocations} allocations, last {last:?}"
+    ));
+}
+
+/// Points of a grid of the demo, resolving them included.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn points(architectures: &[Architecture]) {
+    let template = Template::open("demo", &[]).expect("a shipped scenario");
+    let (mut sweep, start) = (Sweep::new(), Instant::now());
+    let mut resolving = Duration::ZERO;
+    for point in 0..POINTS {
+        let (delay, begin) = (format!("{} us", 10_000 + 79 * point), Instant::now());
+        let scenario = template.resolve([("link.down.delay", delay.as_str())]).expect("a delay");
+        resolving += begin.elapsed();
+        assert!(sweep.times(&scenario, architectures).iter().all(Result::is_ok));
+    }
+    let (span, count) = (start.elapsed(), architectures.len());
+    let rate = f64::from(POINTS) / span.as_secs_f64();
+    report(&format!(
+        "demo, grid of {count} architectures: {rate:.0} points/s; resolving {:.1} us each",
+        (resolving / POINTS).as_secs_f64() * 1e6
+    ));
+}
+
+#[expect(clippy::print_stdout, reason = "an example reports to people")]
+fn report(line: &str) {
+    println!("{line}");
 }

@@ -176,8 +176,11 @@ fn well_known() -> Vec<(String, Formula)> {
             let _ = black_box(mathis_1997::throughput(MSS, rtt, loss, Losses::Periodic, Acks::Delayed));
         }),
         named("Lantern, 28 objects", move |n| {
-            let node = |i: u64| Node { size: Bytes::new(2000 * i + u64::from(n % 1000)), needs: (i > 0).then_some(0) };
-            let page: Vec<Node> = (0..28).map(node).collect();
+            let node = |i: usize| {
+                let size = Bytes::new(2000 * i as u64 + u64::from(n % 1000));
+                Node { size, needs: (i > 0).then_some(0) }
+            };
+            let page: [Node; 28] = std::array::from_fn(node);
             let _ = black_box(lantern::load_time(&network, &page));
         }),
     ]

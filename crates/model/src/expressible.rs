@@ -25,12 +25,9 @@ pub(crate) fn why_inexpressible(scenario: &Scenario) -> Option<String> {
     Some(format!("no published formula knows {what} ({place})"))
 }
 
-/// Why farhop's own model does not describe `scenario`'s path. It knows framing, and does not ignore losses.
+/// Why farhop's own model does not describe `scenario`'s path. It knows framing and losses.
 pub(crate) fn why_not_recursive(scenario: &Scenario) -> Option<String> {
-    let (place, what) = first_unknown(scenario, |way| {
-        let losses = (!way.loss.is_none()).then_some("losses");
-        unknown_of_direction(way).or(losses)
-    })?;
+    let (place, what) = first_unknown(scenario, unknown_of_direction)?;
     Some(format!("farhop's model does not know {what} ({place})"))
 }
 

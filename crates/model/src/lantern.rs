@@ -87,8 +87,8 @@ struct Load<'a> {
     setup: f64,
     persistent: bool,
     page: &'a [Node],
-    /// Objects named by each object, and those that wait for a connection.
-    named: Vec<Vec<usize>>,
+    /// Of each object the first that it names, and the next that the same one names; and those that wait for a connection.
+    named: Vec<[Option<usize>; 2]>,
     ready: VecDeque<usize>,
     active: Vec<Request>,
     /// Windows of open connections that are idle, and how many are open.
@@ -99,12 +99,15 @@ struct Load<'a> {
 
 impl<'a> Load<'a> {
     fn new(network: &Network, page: &'a [Node]) -> Self {
-        let mut named = vec![Vec::new(); page.len()];
-        let mut ready = VecDeque::new();
-        for (object, node) in page.iter().enumerate() {
+        let mut named = vec![[None; 2]; page.len()];
+        let mut ready = VecDeque::with_capacity(page.len());
+        for (object, node) in page.iter().enumerate().rev() {
             match node.needs {
-                Some(needs) => named[needs].push(object),
-                None => ready.push_back(object),
+                Some(needs) => {
+                    let first = named[needs][0].replace(object);
+                    named[object][1] = first;
+                }
+                None => ready.push_front(object),
             }
         }
         let rtt = network.rtt.as_secs_f64();
@@ -118,7 +121,7 @@ impl<'a> Load<'a> {
             named,
             ready,
             active: Vec::with_capacity(MOST_REQUESTS),
-            idle: Vec::new(),
+            idle: Vec::with_capacity(MOST_REQUESTS),
             open: 0,
             now: 0.0,
         }
@@ -195,7 +198,11 @@ impl<'a> Load<'a> {
         } else {
             self.open -= 1;
         }
-        self.ready.extend(std::mem::take(&mut self.named[request.object]));
+        let mut named = self.named[request.object][0];
+        while let Some(object) = named {
+            self.ready.push_back(object);
+            named = self.named[object][1];
+        }
     }
 }
 

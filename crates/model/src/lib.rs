@@ -38,7 +38,9 @@ pub mod padhye_1998;
 mod path;
 mod predict;
 pub mod prefetch_2013;
+mod ranking;
 pub mod recursion;
+mod sweep;
 mod well_known;
 pub mod zhou_2004;
 
@@ -46,3 +48,5 @@ pub use error::ModelError;
 pub use limit::limit;
 pub use path::{Path, Segments, Symbols, WindowReading};
 pub use predict::{Prediction, predict};
+pub use ranking::is_benefit;
+pub use sweep::Sweep;

@@ -1,9 +1,10 @@
 //! farhop's own model ([`crate::recursion`]) as a row of a prediction.
 
 use crate::expressible::why_not_recursive;
-use crate::recursion::{PageLoad, ProxySettings, Recursion, RoundTrips, Workload};
-use farhop_results::Architecture;
-use farhop_scenario::{HttpVersion, Scenario, Tls};
+use crate::recursion::{Breakdown, Losses, PageLoad, Parameters, ProxySettings, Recursion, RoundTrips, Workload};
+use farhop_results::{Architecture, Wait, Waiting};
+use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, Scenario, Tls};
+use farhop_units::Bytes;
 use std::time::Duration;
 
 /// The method's name in results.
@@ -13,6 +14,8 @@ pub(crate) const METHOD: &str = "farhop";
 pub(crate) struct OwnAnswer {
     pub(crate) time: Duration,
     pub(crate) first_byte: Duration,
+    /// What the last byte waited for; the times add up to `time`.
+    pub(crate) waits: Vec<Wait>,
     /// Why it takes so long, and what was assumed.
     pub(crate) note: String,
 }
@@ -22,14 +25,86 @@ pub(crate) struct OwnAnswer {
 /// # Errors
 /// What the model does not know of the scenario, or the parameter that cannot be.
 pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<OwnAnswer, String> {
-    if let Some(reason) = why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
-        return Err(reason);
-    }
     let workload = Workload::of(&scenario.page).map_err(|error| error.to_string())?;
-    let settings = ProxySettings::default();
-    let load = Recursion::new().load_through(scenario, &workload, architecture, &settings);
-    let load = load.map_err(|error| error.to_string())?;
-    Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, note: note(&load) })
+    let load = Question::of(scenario, architecture)?.load(&mut Recursion::new(), &workload)?;
+    Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, waits: waits(&load), note: note(&load) })
+}
+
+/// What the model is asked: scenarios and architectures with the same question have the same answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Question {
+    parameters: Parameters,
+    losses: Losses,
+}
+
+impl Question {
+    /// # Errors
+    /// What the model does not know of the scenario.
+    pub(crate) fn of(scenario: &Scenario, architecture: Architecture) -> Result<Self, String> {
+        match why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
+            Some(reason) => Err(reason),
+            None => {
+                let parameters = Parameters::of_architecture(scenario, architecture, &ProxySettings::default());
+                Ok(Self { parameters, losses: losses(scenario, architecture) })
+            }
+        }
+    }
+
+    /// # Errors
+    /// The parameter that cannot be.
+    pub(crate) fn load(&self, recursion: &mut Recursion, workload: &Workload) -> Result<PageLoad, String> {
+        recursion.load_with_losses(&self.parameters, workload, &self.losses).map_err(|error| error.to_string())
+    }
+}
+
+/// Losses on the way of the connections that [`Parameters::of_architecture`] describes: behind a gateway or before a terminal they are
+/// repaired there, which is not counted.
+fn losses(scenario: &Scenario, architecture: Architecture) -> Losses {
+    let channels = match architecture {
+        Architecture::Direct => [Some(&scenario.wan), Some(&scenario.link), Some(&scenario.lan)],
+        Architecture::PrefetchConventional => [Some(&scenario.wan), Some(&scenario.link), None],
+        _ => [None, Some(&scenario.link), Some(&scenario.lan)],
+    };
+    let segment = Bytes::new(scenario.tcp.mss.get().saturating_add(HEADER_BYTES.get()));
+    let (down, up) = (|channel: &ChannelConfig| channel.down.loss, |channel: &ChannelConfig| channel.up.loss);
+    let channels = || channels.into_iter().flatten();
+    Losses::of(channels().map(down), channels().map(up), segment)
+}
+
+/// The breakdown of a load in the words of results; what it did not wait for is left out.
+fn waits(load: &PageLoad) -> Vec<Wait> {
+    let Breakdown {
+        lookup,
+        handshake,
+        tls,
+        request,
+        discovery,
+        slow_start,
+        receive_window,
+        delayed_ack,
+        queueing,
+        transmission,
+        server,
+        loss,
+    } = load.breakdown;
+    let trips = &load.round_trips;
+    let kinds = [
+        (Waiting::Dns, u64::from(trips.lookup), lookup),
+        (Waiting::Handshake, u64::from(trips.handshake), handshake),
+        (Waiting::Tls, u64::from(trips.tls), tls),
+        (Waiting::Request, u64::from(trips.request), request),
+        (Waiting::Discovery, u64::from(trips.discovery), discovery),
+        (Waiting::SlowStart, trips.slow_start, slow_start),
+        (Waiting::ReceiveWindow, trips.receive_window, receive_window),
+        (Waiting::Transmission, 0, transmission),
+        (Waiting::Queueing, 0, queueing),
+        (Waiting::Recovery, 0, loss),
+        (Waiting::DelayedAck, 0, delayed_ack),
+        (Waiting::Thinking, 0, server),
+    ];
+    let wait =
+        |(waiting, round_trips, time): (_, _, Duration)| Wait { waiting, round_trips, time_s: time.as_secs_f64() };
+    kinds.into_iter().filter(|(_, trips, time)| *trips > 0 || !time.is_zero()).map(wait).collect()
 }
 
 /// Why the model does not describe `architecture` for this use of HTTP.
@@ -53,7 +128,14 @@ fn note(load: &PageLoad) -> String {
         0 => String::new(),
         count => format!("; takes longer than said: {count} timers run out though nothing is lost, which is left out"),
     };
-    format!("queues that never drop; {waited}{late}")
+    let lost = match load.breakdown.loss {
+        Duration::ZERO => String::new(),
+        loss => {
+            let (mean, most) = (loss.as_secs_f64(), load.last_byte.as_secs_f64());
+            format!("; {mean:.2} s of the {most:.2} s are for losses, the mean of what can happen")
+        }
+    };
+    format!("queues that never drop; {waited}{lost}{late}")
 }
 
 /// Round trips by kind, those that there are.
@@ -97,6 +179,30 @@ mod tests {
     }
 
     #[test]
+    fn losses_are_an_expectation_and_a_part_of_the_breakdown() {
+        for (name, architecture) in
+            [("inflight-geo", Architecture::Direct), ("quic4sat-50-10-lossy", Architecture::Tunnel)]
+        {
+            let answer = answer(&open(name, &[]).unwrap(), architecture).unwrap();
+            assert!(answer.note.contains("for losses, the mean of what can happen"), "{}", answer.note);
+            let recovery = answer.waits.iter().find(|wait| wait.waiting == Waiting::Recovery).unwrap();
+            assert!(recovery.time_s > 0.0 && recovery.time_s < answer.time.as_secs_f64());
+        }
+    }
+
+    #[test]
+    fn the_breakdown_adds_up_to_the_time() {
+        for name in ["demo", "office", "obata-2002", "inflight-geo", "lunar", "demo-http10"] {
+            for architecture in Architecture::ALL {
+                let answer = answer(&open(name, &[]).unwrap(), *architecture).unwrap();
+                let sum: f64 = answer.waits.iter().map(|wait| wait.time_s).sum();
+                assert!((sum - answer.time.as_secs_f64()).abs() < 1e-6, "{name} {architecture}: {:?}", answer.waits);
+                assert!(answer.waits.iter().all(|wait| wait.time_s >= 0.0));
+            }
+        }
+    }
+
+    #[test]
     fn names_keys_and_versions_have_answers_where_their_cost_is_known() {
         let answer = |assignments: &[&str], architecture| {
             let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
@@ -117,8 +223,9 @@ mod tests {
 
     #[test]
     fn what_the_recursion_does_not_know_is_a_reason() {
-        let reason = note_of("inflight-geo", Architecture::Direct).unwrap_err();
-        assert_eq!(reason, "farhop's model does not know losses (link.down)");
+        let assignments = ["link.down.corruption=1%".to_owned()];
+        let reason = answer(&open("demo", &assignments).unwrap(), Architecture::Direct).err().unwrap();
+        assert_eq!(reason, "farhop's model does not know corruption (link.down)");
         assert!(note_of("rwbp-128", Architecture::Tunnel).unwrap_err().contains("medium access on a shared channel"));
     }
 }

@@ -6,9 +6,10 @@
 
 use crate::expressible::why_inexpressible;
 use crate::mended::{self, Mends};
+use crate::ranking::ranking;
 use crate::well_known::{self, Answer, data_sets, initial_window};
 use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002, own};
-use farhop_results::{Architecture, CacheState, Gap, Row, Source};
+use farhop_results::{Architecture, CacheState, Gap, Rank, Row, Source};
 use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub struct Prediction {
     pub rows: Vec<Row>,
     /// Architectures of the scenario that no published formula describes, with the reason.
     pub gaps: Vec<Gap>,
+    /// Every architecture that farhop's model knows a time for, the fastest first.
+    pub ranking: Vec<Rank>,
     /// The window that saturates the down link (obata-2001 Eq 13); absent if nothing limits its rate.
     pub saturation_window: Option<Segments>,
     /// Throughput of the page's bytes as one transfer over an open connection (obata-2001 Eq 10 and 12); absent if it is no rate.
@@ -28,12 +31,18 @@ pub struct Prediction {
 
 /// farhop's own model and every published formula that applies to `scenario`, for each of its architectures.
 pub fn predict(scenario: &Scenario) -> Prediction {
-    collect(scenario, predict_architecture)
+    Prediction { ranking: ranking(scenario), ..collect(scenario, predict_architecture) }
 }
 
 /// What `rows` gives for each architecture.
 fn collect(scenario: &Scenario, rows: impl Fn(&Scenario, Architecture) -> Result<Vec<Row>, String>) -> Prediction {
-    let mut prediction = Prediction { rows: Vec::new(), gaps: Vec::new(), saturation_window: None, throughput: None };
+    let mut prediction = Prediction {
+        rows: Vec::new(),
+        gaps: Vec::new(),
+        ranking: Vec::new(),
+        saturation_window: None,
+        throughput: None,
+    };
     for &architecture in &scenario.run.architectures {
         match rows(scenario, architecture) {
             Ok(rows) => prediction.rows.extend(rows),
@@ -64,7 +73,7 @@ fn own_row(scenario: &Scenario, architecture: Architecture) -> Result<Option<Row
     let own = own::answer(scenario, architecture)?;
     let answer = Answer { method: own::METHOD, time: own.time, assumed: vec![own.note], joins_links: false };
     let row = row(scenario, architecture, &answer);
-    Ok(row.map(|row| Row { first_byte_s: Some(own.first_byte.as_secs_f64()), ..row }))
+    Ok(row.map(|row| Row { first_byte_s: Some(own.first_byte.as_secs_f64()), breakdown: own.waits, ..row }))
 }
 
 /// The rows of the formulas for one architecture, or why there are none.

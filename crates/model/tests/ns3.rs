@@ -7,7 +7,7 @@ use farhop_scenario::{Congestion, FirstAck, Profile, TcpConfig};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
-const RUNS: &str = include_str!("data/ns3-one-flow.csv");
+const RUNS: &str = include_str!("../../tcp/tests/data/ns3-one-flow.csv");
 
 /// One line: rates in bit/s, delays in s, receive window and size in bytes, time of the data in s.
 struct Run {

@@ -4,11 +4,11 @@
 
 use farhop_model::limit;
 use farhop_model::recursion::{
-    Control, Http, PageLoad, Parameters, PrefetchSide, ProxySettings, Recursion, RecursionError, Tls, Workload,
+    Control, Http, Losses, PageLoad, Parameters, PrefetchSide, ProxySettings, Recursion, RecursionError, Tls, Workload,
     WorkloadObject,
 };
 use farhop_results::Architecture;
-use farhop_scenario::{Congestion, FirstAck, Profile, Scenario, TcpConfig, open};
+use farhop_scenario::{Congestion, FirstAck, LossModel, Profile, Scenario, TcpConfig, open};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -401,6 +401,7 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
             receive_buffer: Bytes::new(http.2 * 1000),
             mss: Bytes::new(tcp.4),
             first_ack: if tcp.5 { FirstAck::Immediate } else { FirstAck::Delayed },
+            ..TcpConfig::of(Profile::Linux)
         };
         parameters.http = [Http::Http10, Http::Http11, Http::Http11Pipelined, Http::Http2, Http::Http3][http.0];
         (parameters.connections, parameters.tls) = (http.1, [Tls::None, Tls::Tls12, Tls::Tls13][http.4]);
@@ -433,6 +434,32 @@ proptest! {
             prop_assert!(load.first_byte <= load.last_byte, "{load:?}");
             let propagation = parameters.down[1].delay + parameters.up[1].delay;
             prop_assert!(load.last_byte + Duration::from_nanos(2) >= propagation, "{load:?}");
+        }
+    }
+
+    #[test]
+    fn losses_of_any_kind_only_add((parameters, objects) in parameters(), kind in 0_usize..3, chances: [f64; 4]) {
+        let chance = |at: usize| format!("{}", chances[at].abs().fract() * if kind == 0 { 0.01 } else { 1.0 });
+        let model: LossModel = match kind {
+            2 => format!("gilbert-elliott enter={} leave={} good={} bad={}", chance(0), chance(1), chance(2), chance(3)),
+            _ => chance(0),
+        }.parse().unwrap();
+        let up: LossModel = chance(3).parse().unwrap();
+        let workload = Workload::new(&objects).unwrap();
+        let mut recursion = Recursion::new();
+        if let Ok(without) = recursion.load(&parameters, &workload) {
+            let losses = Losses::of([model], [up], Bytes::new(1500));
+            let with = match recursion.load_with_losses(&parameters, &workload, &losses) {
+                Ok(with) => with,
+                Err(RecursionError::TooLossy { loss }) => {
+                    prop_assert!(loss.get() > 0.5);
+                    return Ok(());
+                }
+                Err(error) => return Err(TestCaseError::fail(error.to_string())),
+            };
+            prop_assert!(adds_up(&with), "{with:?}");
+            prop_assert!(with.first_byte <= with.last_byte && without.last_byte <= with.last_byte, "{with:?}");
+            prop_assert_eq!(recursion.load_with_losses(&parameters, &workload, &losses), Ok(with));
         }
     }
 

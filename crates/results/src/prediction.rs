@@ -55,6 +55,7 @@ pub struct Rank {
     pub page_load_s: f64,
     /// How many times faster than `direct`; 1 is as fast.
     pub gain: f64,
-    /// Whether the gain is worth two boxes: less than a tenth of `direct`'s time, or than 50 ms that nobody sees, is no benefit.
+    /// Whether people notice the gain, so that boxes on the path are worth while: `direct` takes longer than the second in which a
+    /// user's train of thought goes on undisturbed, and at least a fifth of its time is saved, the least difference that is noticed.
     pub benefit: bool,
 }

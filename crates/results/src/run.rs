@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
 
-use crate::{Architecture, CacheState, Rank, Source, Wait};
+use crate::{Architecture, CacheState, Grid, Rank, Source, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Everything one command found out about one scenario; what `--json` prints.
@@ -27,6 +27,9 @@ pub struct Results {
     /// The architectures in order of their predicted times, if they were predicted; the fastest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranking: Vec<Rank>,
+    /// Times over a grid of values, if one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<Grid>,
     /// What it takes to repeat the run.
     pub manifest: Manifest,
 }

@@ -88,8 +88,13 @@ impl Buffers {
 
     /// The first timer to run out, and whose it is.
     fn first_timer(&self) -> (Ticks, usize) {
-        let timers = self.timers.iter().enumerate().map(|(place, timer)| (*timer, place));
-        timers.min().map_or((Ticks::NEVER, 0), |((at, _), place)| (at, place))
+        let (mut first, mut owner) = ((Ticks::NEVER, Ticks::NEVER), 0);
+        for (place, timer) in self.timers.iter().enumerate() {
+            if *timer < first {
+                (first, owner) = (*timer, place);
+            }
+        }
+        (first.0, owner)
     }
 }
 

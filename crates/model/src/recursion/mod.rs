@@ -19,7 +19,7 @@
 //! **What is approximate.** BBR: its start is paced by per-ACK samples, the later cycle is its mean. Beyond 131,072 segments what does
 //! not repeat exactly is extrapolated at the rates of the last 65,536. Events of one instant on several connections may be taken
 //! in another order than a host takes them, which parallel loads amplify: 0.01 % on average, 2 % over ways up of 30 kbit/s. Expected losses
-//! ([`Recursion::load_with_loss`]) are formulas, added. HTTP/2 and 3 differ from pipelining in taking turns by segments; HTTP/3's packets are counted
+//! ([`Recursion::load_with_losses`]) are means over loads in rounds, added. HTTP/2 and 3 differ from pipelining in taking turns by segments; HTTP/3's packets are counted
 //! with TCP's headers.
 //!
 //! **What is left out.** Queues that drop, jitter, reordering, outages, rates that change, medium access. Retransmissions by
@@ -41,10 +41,10 @@ mod architecture;
 mod bbr;
 mod breakdown;
 mod browser;
+mod chance;
 mod connection;
 mod habits;
 mod load;
-mod loss;
 mod parameters;
 mod reading;
 mod receiver;
@@ -60,6 +60,7 @@ mod workload;
 
 pub use architecture::{PrefetchSide, ProxySettings};
 pub use breakdown::{Breakdown, RoundTrips};
+pub use chance::Losses;
 pub use parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, Tls};
 pub use workload::{Workload, WorkloadObject};
 
@@ -123,11 +124,6 @@ impl Recursion {
         let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
         let (breakdown, round_trips) = spans.breakdown();
         Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })
-    }
-
-    /// Connections that carried the last load, at most those that were open at once.
-    fn connections_used(&self) -> usize {
-        self.buffers.openings.iter().filter(|opening| opening.used).count()
     }
 
     /// When each object of the last load was asked for and received, since the first action; `None` for what never was.

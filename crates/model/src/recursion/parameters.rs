@@ -5,13 +5,13 @@ use super::ticks::Ticks;
 use farhop_scenario::{
     self as scenario, ChannelConfig, DirectionConfig, Dns, HEADER_BYTES, HttpVersion, Scenario, TcpConfig,
 };
-use farhop_units::{Bytes, Rate};
+use farhop_units::{Bytes, Probability, Rate};
 use std::num::NonZeroU32;
 use std::time::Duration;
 use thiserror::Error;
 
 /// Why there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum RecursionError {
     /// A segment without payload never finishes a transfer.
     #[error("mss is 0 B; accepted: at least 1 B")]
@@ -36,6 +36,12 @@ pub enum RecursionError {
     /// Time or packets without end.
     #[error("a load of more than 584 years, or of more packets than are counted through; accepted: less")]
     TooLong,
+    /// Repeating takes longer than sending.
+    #[error("loss is {loss} on average; accepted: at most 50 %")]
+    TooLossy {
+        /// The share of packets that is lost in the worse direction.
+        loss: Probability,
+    },
     /// A request without bytes never arrives.
     #[error("request_bytes is 0 B; accepted: at least 1 B")]
     ZeroRequest,
@@ -252,11 +258,6 @@ impl Parameters {
             Http::Http2 | Http::Http3 if !self.is_established => MOST_STREAMS,
             Http::Http11Pipelined | Http::Http2 | Http::Http3 => usize::MAX,
         }
-    }
-
-    /// Propagation delay both ways.
-    pub(crate) fn propagation(&self) -> Duration {
-        self.down.iter().chain(&self.up).fold(Duration::ZERO, |sum, hop| sum.saturating_add(hop.delay))
     }
 
     /// Round trips of TLS on a new connection: none where connections are up, nor where the transport's handshake has them.

@@ -1,0 +1,258 @@
+//! A page in rounds: connections that take the next object as they come free.
+
+use super::flow::{Flow, Path};
+use super::losses::Fate;
+use crate::recursion::parameters::{Http, Parameters};
+use crate::recursion::workload::Workload;
+
+/// When a load's first byte and its last one arrive, in s.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) first: f64,
+    pub(super) last: f64,
+}
+
+/// A connection, and when it can take the next request.
+#[derive(Debug)]
+struct Place {
+    free: f64,
+    flow: Flow,
+    responses: u32,
+    host: usize,
+}
+
+/// A page and its path, ready to be loaded in rounds.
+pub(super) struct Rounds<'a> {
+    path: Path,
+    parameters: &'a Parameters,
+    workload: &'a Workload,
+    places: usize,
+    /// Objects that wait, by when they became known.
+    waiting: Vec<(f64, usize)>,
+    connections: Vec<Place>,
+    /// Hosts whose names have been looked up.
+    resolved: Vec<usize>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
+        let places = match parameters.most_on_connection() > 1 {
+            true if parameters.outstanding == usize::MAX || parameters.pushes => 1,
+            true => parameters.outstanding,
+            false => parameters.connections,
+        };
+        let path = Path::new(parameters);
+        Self {
+            path,
+            parameters,
+            workload,
+            places: places.clamp(1, workload.len()),
+            waiting: Vec::new(),
+            connections: Vec::new(),
+            resolved: Vec::new(),
+        }
+    }
+
+    /// How many steps a load takes, roughly.
+    pub(super) fn work(&self) -> u64 {
+        let segments = self.workload.total().get() / self.path.mss.max(1);
+        self.workload.len() as u64 * 8 + (segments / 8).min(20_000) + 1
+    }
+
+    /// One load.
+    pub(super) fn load(&mut self, fate: &mut Fate) -> Times {
+        self.waiting.clear();
+        self.connections.clear();
+        self.resolved.clear();
+        if self.is_one_stream() { self.load_stream(fate) } else { self.load_objects(fate) }
+    }
+
+    /// Whether all that follows the document comes behind it without a wait for one another.
+    fn is_one_stream(&self) -> bool {
+        let asks = self.parameters.most_on_connection() > 1 && self.places == 1;
+        self.workload.len() == 1 || self.parameters.pushes || asks
+    }
+
+    fn segments(&self, object: usize) -> u64 {
+        let header = self.workload.header(object, self.parameters.response_header_bytes);
+        let bytes = self.workload.size(object).saturating_add(header);
+        bytes.div_ceil(self.path.mss.max(1)).max(1)
+    }
+
+    /// From the first action to a connection that can carry a request.
+    fn handshake(&mut self, fate: &mut Fate, host: usize) -> f64 {
+        if self.parameters.is_established {
+            return 0.0;
+        }
+        let mut time = 0.0;
+        if !self.resolved.contains(&host) {
+            self.resolved.push(host);
+            time += self.parameters.lookup.as_secs_f64();
+        }
+        let mut wait = self.path.rto_initial;
+        while !fate.is_none() && fate.loses_exchange() && wait < 100.0 {
+            (time, wait) = (time + wait, wait * 2.0);
+        }
+        let rounds = self.parameters.tls_rounds().len();
+        let mut keys = 0.0;
+        for _ in 0..rounds {
+            keys += self.path.rtt + self.request_delay(fate, 1.0);
+        }
+        time + self.path.rtt + keys
+    }
+
+    /// What a lost request costs.
+    fn request_delay(&self, fate: &mut Fate, samples: f64) -> f64 {
+        let (mut time, mut wait) = (0.0, self.path.silence(samples, true));
+        while !fate.is_none() && fate.loses_request() && wait < 100.0 {
+            (time, wait) = (time + wait, wait * 2.0);
+        }
+        time
+    }
+
+    fn server(&self, object: usize, responses: u32) -> f64 {
+        let delays = &self.parameters.delays;
+        let mut delay = delays.response.as_secs_f64() + self.workload.think(object).seconds();
+        if responses == 0 {
+            delay += delays.connection.as_secs_f64();
+        }
+        if object == 0 {
+            delay += delays.document.as_secs_f64();
+        }
+        delay
+    }
+
+    /// The document, and what it names in one stream behind it.
+    fn load_stream(&mut self, fate: &mut Fate) -> Times {
+        let mut flow = Flow::new(&self.path, fate);
+        let asked = self.handshake(fate, 0) + self.request_delay(fate, 1.0);
+        let first = asked + self.path.rtt + self.server(0, 0);
+        if self.parameters.pushes || self.workload.len() == 1 {
+            let all: u64 = (0..self.workload.len()).map(|object| self.segments(object)).sum();
+            return Times { first, last: flow.transfer(&self.path, fate, (all, first, 1.0), &mut |_, _| {}) };
+        }
+        let document = flow.transfer(&self.path, fate, (self.segments(0), first, 1.0), &mut |_, _| {});
+        let rest: u64 = (1..self.workload.len()).map(|object| self.segments(object)).sum();
+        let next = document + self.request_delay(fate, 3.0) + self.path.rtt + self.server(1, 1);
+        Times { first, last: flow.transfer(&self.path, fate, (rest, next, 1.0), &mut |_, _| {}) }
+    }
+
+    /// Each object on the connection that can take it first.
+    fn load_objects(&mut self, fate: &mut Fate) -> Times {
+        self.waiting.push((0.0, 0));
+        let (mut next, mut first, mut last) = (0, None, 0.0_f64);
+        while let Some(&(known, object)) = self.waiting.get(next) {
+            next += 1;
+            let ends = self.load_object(fate, known, object, self.waiting.len() - next + 1);
+            first.get_or_insert(ends.first);
+            last = last.max(ends.last);
+        }
+        Times { first: first.unwrap_or(last), last }
+    }
+
+    fn load_object(&mut self, fate: &mut Fate, known: f64, object: usize, waiting: usize) -> Times {
+        let place = self.place(fate, known, self.workload.object(object).host);
+        let sharing = self.places.min(waiting).max(1);
+        let Place { free, responses, mut flow, host } = self.connections.swap_remove(place);
+        let asked = free.max(known) + self.request_delay(fate, 2.0 + f64::from(responses));
+        let start = asked + self.path.rtt + self.server(object, responses);
+        let (mut told, mss) = (0, self.path.mss.max(1));
+        let (segments, workload, waiting) = (self.segments(object), self.workload, &mut self.waiting);
+        let mut learn = |segments: u64, at: f64| {
+            let arrived = segments.saturating_mul(mss);
+            while let Some(&(_, name)) = workload.named_by(object).get(told).filter(|(end, _)| *end <= arrived) {
+                told += 1;
+                let known = at + workload.object(name).delay.as_secs_f64();
+                let behind = waiting.partition_point(|(time, _)| *time <= known);
+                waiting.insert(behind, (known, name));
+            }
+        };
+        let shared = u32::try_from(sharing).map_or(1.0, f64::from);
+        let end = flow.transfer(&self.path, fate, (segments, start, shared), &mut learn);
+        learn(u64::MAX, end);
+        self.connections.push(Place { free: end, flow, responses: responses.saturating_add(1), host });
+        Times { first: start, last: end }
+    }
+
+    /// The connection to `host` that can carry the next request first: an open one, or one that is opened for it.
+    fn place(&mut self, fate: &mut Fate, known: f64, host: usize) -> usize {
+        let host = if self.parameters.serves_all_hosts() { 0 } else { host };
+        let own = self.connections.iter().enumerate().filter(|(_, place)| place.host == host);
+        let (count, first) = own.fold((0, None::<(usize, f64)>), |(count, first), (place, connection)| {
+            let free = first.map_or(f64::INFINITY, |(_, free)| free);
+            (count + 1, if connection.free < free { Some((place, connection.free)) } else { first })
+        });
+        let (is_full, reusable) = (count >= self.places, self.parameters.http != Http::Http10);
+        match first {
+            Some((place, free)) if reusable && (is_full || free <= known + self.path.rtt) => place,
+            Some((place, free)) if is_full => {
+                let up = free.max(known) + self.handshake(fate, host);
+                self.connections[place] = Place { free: up, flow: Flow::new(&self.path, fate), responses: 0, host };
+                place
+            }
+            _ => {
+                let up = known + self.handshake(fate, host);
+                self.connections.push(Place { free: up, flow: Flow::new(&self.path, fate), responses: 0, host });
+                self.connections.len() - 1
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recursion::chance::Losses;
+    use farhop_scenario::open;
+    use farhop_units::Probability;
+
+    fn mean(name: &str, assignments: &[&str], loss: f64) -> f64 {
+        let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
+        let scenario = open(name, &assignments).unwrap();
+        let (parameters, workload) = (Parameters::of(&scenario), Workload::of(&scenario.page).unwrap());
+        let mut rounds = Rounds::new(&parameters, &workload);
+        let losses = Losses::independent(Probability::new(loss).unwrap());
+        (0..100).map(|sample| rounds.load(&mut Fate::new(&losses, sample)).last).sum::<f64>() / 100.0
+    }
+
+    #[test]
+    fn without_loss_rounds_are_near_the_recursion() {
+        for (name, assignments) in [
+            ("demo", &[][..]),
+            ("demo", &["http.version=1.0"]),
+            ("demo", &["page.objects=1", "page.size=2 MB"]),
+            ("demo", &["http.version=2"]),
+        ] {
+            let texts: Vec<String> = assignments.iter().map(|&text: &&str| text.to_owned()).collect();
+            let scenario = open(name, &texts).unwrap();
+            let (parameters, workload) = (Parameters::of(&scenario), Workload::of(&scenario.page).unwrap());
+            let rounds = Rounds::new(&parameters, &workload).load(&mut Fate::none()).last;
+            let exact = crate::recursion::Recursion::new().load(&parameters, &workload).unwrap();
+            let error = rounds / exact.last_byte.as_secs_f64() - 1.0;
+            assert!(error.abs() < 0.2, "{name} {assignments:?}: {rounds} {exact:?}");
+        }
+    }
+
+    #[test]
+    fn more_losses_take_longer_and_more_connections_hide_them() {
+        let few = ["http.connections=1"];
+        let times = [0.0, 0.001, 0.01, 0.05].map(|loss| mean("demo", &few, loss));
+        assert!(times.is_sorted() && times[3] > 1.3 * times[0], "{times:?}");
+        let cost = |assignments: &[&str]| mean("demo", assignments, 0.02) - mean("demo", assignments, 0.0);
+        assert!(cost(&[]) < cost(&few));
+    }
+
+    #[test]
+    fn what_is_pushed_at_a_set_rate_costs_a_round_trip_more() {
+        let scenario = open("demo", &[]).unwrap();
+        let settings = crate::recursion::ProxySettings::default();
+        let parameters = Parameters::of_architecture(&scenario, farhop_results::Architecture::Accelerated, &settings);
+        let workload = Workload::of(&scenario.page).unwrap();
+        let mut rounds = Rounds::new(&parameters, &workload);
+        let without = rounds.load(&mut Fate::none()).last;
+        let losses = Losses::independent(Probability::new(0.01).unwrap());
+        let mean = (0..200).map(|sample| rounds.load(&mut Fate::new(&losses, sample)).last).sum::<f64>() / 200.0;
+        // Of 1300 segments about 13 are lost, hardly one of them twice.
+        assert!((0.2..0.7).contains(&(mean - without)), "{mean} {without}");
+    }
+}
