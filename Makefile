@@ -10,7 +10,7 @@ help:
 	@echo "make build   build target/release/farhop"
 	@echo "make test    install what tests need, run all tests"
 	@echo "make lint    formatting, clippy, licences and layering"
-	@echo "make bench   measure the parts: link throughput, what simulated hours cost, what the emulator keeps and costs"
+	@echo "make bench   measure the parts: link, simulated hours, what the emulator keeps and costs, formulas per second"
 	@echo "make accuracy points drawn with a seed, predicted and simulated against measured: docs/accuracy.md"
 
 demo: build
@@ -36,6 +36,8 @@ bench: build
 	cargo run --release --locked -p farhop-link --example throughput
 	cargo run --release --locked -p farhop-sim --example speed
 	cargo run --release --locked -p farhop-emu --example bench
+	cargo run --release --locked -p farhop-model --example speed
+	cargo run --release --locked -p farhop-model --example recursion_speed
 
 # Every point's runs over the emulator take over an hour; interrupted, it goes on where it stopped.
 accuracy: build

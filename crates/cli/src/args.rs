@@ -17,8 +17,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Predict, simulate and measure side by side, with the physical limit; write an HTML report
     Compare(Run),
-    /// Every published formula that applies
-    Predict(Run),
+    /// Times by farhop's model and every published formula that applies, and which architecture is worth while
+    Predict(Predict),
     /// A packet-level run in virtual time
     Simulate(Run),
     /// Load the page for real over the emulated link, through each architecture
@@ -76,6 +76,16 @@ pub(crate) struct Run {
     /// Keep the run in this folder: resolved scenario, results, report; compare always does [its default: out/SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Predict {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Vary a key over values or a range and print farhop's model at each point, e.g. --over link.down.delay=10ms..800ms:50 (evenly),
+    /// :50log (by factors), or A,B,C; several make a grid of all combinations
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub(crate) over: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,6 +6,7 @@ mod conformance;
 mod doctor;
 mod emulate;
 mod files;
+mod predict;
 mod replay;
 mod reproduce;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Compare(args) => compare::compare(&args),
-        Command::Predict(args) => compare::predict(&args),
+        Command::Predict(args) => predict::predict(&args),
         Command::Simulate(args) => compare::simulate(&args),
         Command::Measure(args) => compare::measure(&args),
         Command::Emulate(args) => emulate::emulate(&args),

@@ -45,9 +45,9 @@ impl CliError {
     /// 2 for a bad file or flag, 1 for a run that failed.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Scenario(_)
-            | Self::Papers(_)
-            | Self::Journal(_) | Self::Read { .. } | Self::Usage(_) => ExitCode::from(2),
+            Self::Scenario(_) | Self::Papers(_) | Self::Journal(_) | Self::Read { .. } | Self::Usage(_) => {
+                ExitCode::from(2)
+            }
             Self::Origin(
                 OriginError::Read { .. }
                 | OriginError::Har { .. }

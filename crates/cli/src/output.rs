@@ -10,7 +10,11 @@ use std::path::Path;
 
 /// Prints the table, or with `json` one JSON object, on stdout.
 pub(crate) fn print(results: &Results, json: bool) -> Result<(), CliError> {
-    let text = if json { to_json(results) } else { report::table(results) };
+    let text = match &results.grid {
+        _ if json => to_json(results),
+        Some(grid) => report::grid_table(grid) + &gaps(results),
+        None => report::table(results),
+    };
     Ok(writeln!(std::io::stdout().lock(), "{}", text.trim_end())?)
 }
 
@@ -20,14 +24,21 @@ pub(crate) fn tell(text: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Writes `scenario.toml`, `results.json` and `report.html` into `dir`, which is made if need be.
+/// Why cells of a grid are empty.
+fn gaps(results: &Results) -> String {
+    results.gaps.iter().map(|gap| format!("-: {}: {}\n", gap.architecture, gap.reason)).collect()
+}
+
+/// Writes `scenario.toml`, `results.json` and `report.html` into `dir`, which is made if need be; of a grid `grid.csv` as well.
 pub(crate) fn keep(results: &Results, dir: &Path) -> Result<(), CliError> {
-    let files = [
-        ("scenario.toml", results.manifest.resolved.clone()),
-        ("results.json", to_json(results) + "\n"),
-        ("report.html", report::html(results)),
-    ];
-    write(dir, files)
+    let files = [("scenario.toml", results.manifest.resolved.clone()), ("results.json", to_json(results) + "\n")];
+    write(dir, files)?;
+    match &results.grid {
+        None => write(dir, [("report.html", report::html(results))]),
+        Some(grid) => {
+            write(dir, [("grid.csv", report::grid_csv(grid)), ("report.html", report::grid_html(grid, results))])
+        }
+    }
 }
 
 /// Writes files, by name and text, into `dir`, which is made if need be.

@@ -29,6 +29,13 @@ impl Progress {
         }
     }
 
+    /// Says how far it is, where that can be said again and again without filling the screen.
+    pub(crate) fn show(&self, message: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(message());
+        }
+    }
+
     /// Says what the user must still see when the run is over.
     pub(crate) fn keep(&self, message: &str) {
         match &self.bar {

@@ -1,6 +1,6 @@
 //! What the simulator costs: an hour of users at 128 and at 10,000 terminals, and its event queue against a binary heap.
 //!
-//! `cargo run --release -p farhop-sim --example speed [MINUTES]`. Times are the processor's, of one thread; memory is the largest that the
+//! `cargo run --release -p farhop-sim --example speed [MINUTES [CASE]]`; a case is part of a name. Times are the processor's, of one thread; memory is the largest that the
 //! process had so far, so that the smallest case comes first.
 
 use farhop_scenario::{Scenario, open};
@@ -13,15 +13,19 @@ use std::time::Duration;
 fn main() {
     let minutes = std::env::args().nth(1).map_or(Ok(60), |text| text.parse::<u32>());
     let Ok(minutes) = minutes else {
-        report("usage: speed [MINUTES]");
+        report("usage: speed [MINUTES [CASE]]");
         std::process::exit(2);
     };
     report(&format!("zhou-2004's users for {minutes} virtual minutes, end-to-end TCP with SACK and windows of 64 kB"));
     report(
         "case                                      packet-hops     events    CPU s  us/hop  us/event  peak MB  mean page s",
     );
-    for (name, assignments) in cases() {
+    let wanted = std::env::args().nth(2).unwrap_or_default();
+    for (name, assignments) in cases().into_iter().filter(|(name, _)| name.contains(&wanted)) {
         run(name, &scenario(minutes, assignments));
+    }
+    if !wanted.is_empty() {
+        return;
     }
     report("events in the queue         ns per push and pop: radix heap   binary heap");
     for pending in [1_000, 30_000, 1_000_000] {

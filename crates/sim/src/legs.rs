@@ -31,6 +31,10 @@ pub(crate) enum Owner {
     },
     /// A server that has what this client wants.
     Origin { client: u32 },
+    /// A proxy that opens the next leg of the client's chain, of this number, when this one is there.
+    Opener { client: u32, next: u8 },
+    /// A proxy that passes on what comes to the end of another leg that is with it.
+    Relay { peer: u32 },
     /// Nobody any more.
     Nobody,
 }
@@ -103,6 +107,12 @@ impl Legs {
     pub(crate) fn abandon(&mut self, now: Instant, leg: u32, side: Side) {
         self.end(leg, side).owner = Owner::Nobody;
         self.close(now, leg, side);
+    }
+
+    /// The far end of one leg and the near end of the next pass on to each other from now on.
+    pub(crate) fn join(&mut self, before: u32, after: u32) {
+        self.end(before, Side::Far).owner = Owner::Relay { peer: after };
+        self.end(after, Side::Near).owner = Owner::Relay { peer: before };
     }
 
     pub(crate) fn owner(&self, leg: u32, side: Side) -> Owner {
@@ -189,6 +199,12 @@ impl Legs {
         if in_flight == 0 && !is_over && self.is_closed(leg) {
             self.legs[leg].is_over = true;
             self.legs[leg].ends.iter_mut().for_each(|end| end.wake = None);
+            for side in [Side::Near, Side::Far] {
+                // Its place may soon be another leg's.
+                if let Owner::Relay { peer } = self.owner(leg, side) {
+                    self.end(peer, side.other()).owner = Owner::Nobody;
+                }
+            }
             self.legs.release(leg);
         }
     }

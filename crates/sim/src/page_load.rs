@@ -1,5 +1,6 @@
 //! One client loads the scenario's page once, over a network where nobody else is.
 
+use crate::architecture::Chain;
 use crate::client::Client;
 use crate::error::{MOST_PACKETS, PATIENCE, SimError};
 use crate::meter::Meter;
@@ -24,8 +25,10 @@ pub(crate) struct Outcome {
 /// Loads the scenario's page once.
 pub(crate) fn load(scenario: &Scenario, architecture: Architecture, seed: u64, run: u32) -> Result<Outcome, SimError> {
     check_bounds(scenario)?;
+    let chain = Chain::of(architecture)?;
     let client = Client::once(0, scenario.page.clone());
-    let mut world = World::new(scenario, seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
+    let mut world =
+        World::new((scenario, chain), seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
     while loaded(&world).is_none() {
         let at = world.step()?.ok_or(SimError::OutOfPatience)?;
         if world.network().traffic().offered > MOST_PACKETS {

@@ -8,6 +8,7 @@
 //! interval over the replications) or as often as the scenario's `runs` say. Which replications count follows from their
 //! results in order, never from which thread was faster.
 
+use crate::architecture::Chain;
 use crate::client::Client;
 use crate::error::SimError;
 use crate::meter::Meter;
@@ -46,11 +47,20 @@ pub(crate) struct Replication {
 /// The result of a replication; `None` if it was given up because others were enough.
 type Replicated = Result<Option<Replication>, SimError>;
 
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) users: &'a Users,
+    pub(crate) chain: Chain,
+}
+
 /// Runs one replication; `goes_on` hears of virtual time and returns whether to go on.
-fn replicate(scenario: &Scenario, users: &Users, seed: u64, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+fn replicate(case: &Case<'_>, seed: u64, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+    let Case { scenario, users, chain } = *case;
     let (from, end) = (Instant::START + users.warm_up, Instant::START + users.duration);
     let clients = clients(scenario, users, seed);
-    let mut world = World::new(scenario, seed, clients, Meter::of_total(from), Metrics::new(from));
+    let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
         if at < next_step {
@@ -103,8 +113,7 @@ enum News {
 
 /// Replications to be done, for several threads.
 struct Work<'a> {
-    scenario: &'a Scenario,
-    users: &'a Users,
+    case: Case<'a>,
     seed: u64,
     most: u32,
     /// The first that nobody has begun.
@@ -115,14 +124,13 @@ struct Work<'a> {
 /// Runs replications on so many threads until enough are known; returns those that count, in order. `heard` is told which has
 /// come to which time.
 pub(crate) fn run(
-    scenario: &Scenario,
-    users: &Users,
+    case: Case<'_>,
     seed: u64,
     threads: usize,
     heard: &mut dyn FnMut(u32, Duration),
 ) -> Result<Vec<Replication>, SimError> {
-    let most = scenario.run.runs.max(1);
-    let work = Work { scenario, users, seed, most, next: AtomicU32::new(0), is_enough: AtomicBool::new(false) };
+    let most = case.scenario.run.runs.max(1);
+    let work = Work { case, seed, most, next: AtomicU32::new(0), is_enough: AtomicBool::new(false) };
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut results: Vec<Option<Result<Replication, SimError>>> = vec![None; most as usize];
     std::thread::scope(|scope| {
@@ -157,7 +165,7 @@ impl Work<'_> {
             let mut goes_on =
                 |time| sender.send(News::Reached(replication, time)).is_ok() && !self.is_enough.load(Ordering::Relaxed);
             let seed = Stream::new(self.seed, u64::from(replication)).bits(0);
-            let result = Box::new(replicate(self.scenario, self.users, seed, &mut goes_on));
+            let result = Box::new(replicate(&self.case, seed, &mut goes_on));
             if sender.send(News::Done(replication, result)).is_err() {
                 return;
             }
@@ -182,6 +190,7 @@ fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farhop_results::Architecture;
 
     fn scenario(assignments: &[&str]) -> Scenario {
         let usual = ["users.model=zhou-2004", "users.duration=3 min", "users.warm_up=30 s", "access.terminals=6"];
@@ -189,9 +198,13 @@ mod tests {
         farhop_scenario::open("rwbp-128", &assignments).expect("the assignments are right")
     }
 
+    fn case(scenario: &Scenario) -> Case<'_> {
+        let users = scenario.users.as_ref().expect("there are users");
+        Case { scenario, users, chain: Chain::of(Architecture::Direct).expect("it is known") }
+    }
+
     fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
-        let users = scenario.users.clone().expect("there are users");
-        run(scenario, &users, 1, threads, &mut |_, _| {}).expect("pages are complete")
+        run(case(scenario), 1, threads, &mut |_, _| {}).expect("pages are complete")
     }
 
     #[test]
@@ -225,9 +238,8 @@ mod tests {
 
     #[test]
     fn a_failure_ends_the_replications() {
-        let mut broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
-        let users = broken.users.take().expect("there are users");
-        let error = run(&broken, &users, 1, 2, &mut |_, _| {}).expect_err("nothing arrives");
+        let broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
+        let error = run(case(&broken), 1, 2, &mut |_, _| {}).expect_err("nothing arrives");
         assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
     }
 

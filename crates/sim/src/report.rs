@@ -17,7 +17,8 @@ pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
         1 => String::new(),
         terminals => format!("; {} other terminals are idle", terminals - 1),
     };
-    let note = format!("TCP {}{idle}", controller(scenario.tcp.congestion));
+    let kind = loads.first().map_or(Architecture::Direct, |load| load.architecture);
+    let note = format!("{}{idle}", transport(scenario, kind));
     let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
     Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
 }
@@ -39,7 +40,7 @@ pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Archite
         first_byte_s: Some(metrics.first_bytes.percentile(50)),
         goodput_bit_s: metrics.bytes.bits_f64() / metrics.pages.sum(),
         limit_s: farhop_model::limit(scenario).as_secs_f64(),
-        note: Some(note(scenario, users, all)),
+        note: Some(format!("{}; {}", transport(scenario, architecture), note(scenario, users, all))),
         breakdown: Vec::new(),
         users: Some(times),
     }
@@ -71,12 +72,7 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let full = shares.into_iter().filter(|(_, share)| share.is_some_and(|share| share > OVERLOAD));
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
-    format!(
-        "TCP {}; {count} users, {}; link {}; at most {connections} connections at once{full}",
-        controller(scenario.tcp.congestion),
-        users.model,
-        used.join(", "),
-    )
+    format!("{count} users, {}; link {}; at most {connections} connections at once{full}", users.model, used.join(", "),)
 }
 
 /// The share of one direction's rate that was used in the measured time; `None` where the rate is unlimited.
@@ -90,6 +86,15 @@ fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication], dire
         (users.duration - users.warm_up).as_secs_f64() * f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
     let carried: Bytes = all.iter().map(|replication| replication.carried[direction as usize]).sum();
     Some(carried.bits_f64() / (rate.as_f64() * channels * measured))
+}
+
+/// What carries the page over the far link.
+fn transport(scenario: &Scenario, architecture: Architecture) -> String {
+    let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
+    match architecture {
+        Architecture::Split => format!("{tcp} on each of three legs, relays with unlimited memory"),
+        _ => tcp,
+    }
 }
 
 fn controller(congestion: Congestion) -> &'static str {

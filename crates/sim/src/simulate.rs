@@ -1,8 +1,10 @@
 //! One scenario through every architecture it names.
 
+use crate::architecture::Chain;
 use crate::error::SimError;
 use crate::page_load::{self, Outcome};
-use crate::{population, report};
+use crate::population::{self, Case};
+use crate::report;
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
 use farhop_scenario::{Dns, Scenario, Tls, Users};
@@ -66,9 +68,7 @@ impl Simulation {
         seed: u64,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        if architecture != Architecture::Direct {
-            return Err(SimError::NoTransport);
-        }
+        Chain::of(architecture)?;
         if let Some(what) = unknown(scenario) {
             return Err(SimError::Unknown(what));
         }
@@ -110,8 +110,9 @@ impl Simulation {
         seed: u64,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
+        let case = Case { scenario, users, chain: Chain::of(architecture)? };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
-        let replications = population::run(scenario, users, seed, population::cores(), &mut heard)?;
+        let replications = population::run(case, seed, population::cores(), &mut heard)?;
         self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();
         self.packet_hops += replications.iter().map(|replication| replication.hops).sum::<u64>();
         self.rows.push(report::of_users(scenario, users, architecture, &replications));

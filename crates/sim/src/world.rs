@@ -4,13 +4,14 @@
 //! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
 //! the wake-up stays, finds nothing to do, and is scheduled anew.
 
+use crate::architecture::Chain;
 use crate::client::Client;
 use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Message, Owner};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
-use crate::network::{Network, Outcome, Place, Route, Side};
+use crate::network::{Line, Network, Outcome, Route, Side};
 use crate::programs::Origin;
 use farhop_scenario::Scenario;
 use farhop_tcp::{Output, Segment};
@@ -38,6 +39,7 @@ pub(crate) type Events = EventQueue<Event>;
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     scenario: &'a Scenario,
+    chain: Chain,
     now: Instant,
     events: Events,
     event_count: u64,
@@ -46,6 +48,8 @@ pub(crate) struct World<'a> {
     /// The server's side of each leg that has one.
     origins: Vec<Origin>,
     clients: Vec<Client>,
+    /// Ends that may have something to say.
+    touched: VecDeque<(u32, Side)>,
     /// Clients that may have something to do.
     awake: VecDeque<u32>,
     metrics: Metrics,
@@ -53,10 +57,17 @@ pub(crate) struct World<'a> {
 
 impl<'a> World<'a> {
     /// The world of `scenario` with these clients, before anything happens.
-    pub(crate) fn new(scenario: &'a Scenario, seed: u64, clients: Vec<Client>, meter: Meter, metrics: Metrics) -> Self {
+    pub(crate) fn new(
+        (scenario, chain): (&'a Scenario, Chain),
+        seed: u64,
+        clients: Vec<Client>,
+        meter: Meter,
+        metrics: Metrics,
+    ) -> Self {
         let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
         let mut world = Self {
             scenario,
+            chain,
             now: Instant::START,
             events: EventQueue::new(),
             event_count: 0,
@@ -64,6 +75,7 @@ impl<'a> World<'a> {
             legs: Legs::new(),
             origins: Vec::new(),
             clients,
+            touched: VecDeque::new(),
             awake: VecDeque::new(),
             metrics,
         };
@@ -83,12 +95,12 @@ impl<'a> World<'a> {
             }
             Event::End { leg, side } => {
                 if self.legs.handle_timeout(at, leg, side) {
-                    self.drain(leg, side);
+                    self.drain(leg, side)?;
                 }
             }
             Event::Origin(leg) => {
                 self.answer(leg);
-                self.drain(leg, Side::Far);
+                self.drain(leg, Side::Far)?;
             }
             Event::Client(client) => {
                 if self.clients[client as usize].handle_timeout(at, self.scenario.http) {
@@ -136,8 +148,10 @@ impl<'a> World<'a> {
     /// Does everything that can be done now.
     fn settle(&mut self) -> Result<(), SimError> {
         loop {
-            if let Some(outcome) = self.network.poll() {
-                self.handle_outcome(&outcome);
+            if let Some((leg, side)) = self.touched.pop_front() {
+                self.drain(leg, side)?;
+            } else if let Some(outcome) = self.network.poll() {
+                self.handle_outcome(&outcome)?;
             } else if let Some(client) = self.awake.pop_front() {
                 self.act(client)?;
             } else {
@@ -146,12 +160,12 @@ impl<'a> World<'a> {
         }
     }
 
-    fn handle_outcome(&mut self, outcome: &Outcome<Segment>) {
+    fn handle_outcome(&mut self, outcome: &Outcome<Segment>) -> Result<(), SimError> {
         match outcome {
             Outcome::Arrived { leg, side, packet } => {
                 self.legs.landed(*leg);
                 self.legs.handle_packet(self.now, *leg, *side, packet);
-                self.drain(*leg, *side);
+                self.drain(*leg, *side)?;
             }
             Outcome::Dropped { leg } => {
                 self.legs.landed(*leg);
@@ -159,14 +173,15 @@ impl<'a> World<'a> {
             }
             Outcome::Duplicated { leg } => self.legs.sent(*leg),
         }
+        Ok(())
     }
 
     /// Takes in all that an endpoint has to say, then sees to its timer.
-    fn drain(&mut self, leg: u32, side: Side) {
+    fn drain(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         while let Some(output) = self.legs.poll(leg, side) {
             match output {
                 Output::Transmit { segment, .. } => self.transmit(leg, side, segment),
-                Output::Connected { .. } => self.connected(leg, side),
+                Output::Connected { .. } => self.connected(leg, side)?,
                 Output::Received { bytes, .. } => self.received(leg, side, bytes),
                 Output::Finished { .. } => self.finished(leg, side),
                 Output::Closed { .. } => self.legs.closed(leg, side),
@@ -177,6 +192,7 @@ impl<'a> World<'a> {
             self.events.push(due, Event::End { side, leg });
         }
         self.legs.reclaim(leg);
+        Ok(())
     }
 
     fn transmit(&mut self, leg: u32, side: Side, segment: Segment) {
@@ -185,13 +201,23 @@ impl<'a> World<'a> {
         self.network.send(self.now, side, (leg, route), segment);
     }
 
-    fn connected(&mut self, leg: u32, side: Side) {
-        if let Owner::Browser { client, connection } = self.legs.owner(leg, side)
-            && let Some(browser) = &mut self.clients[client as usize].browser
-        {
-            browser.connected(connection);
-            self.wake(client);
+    fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        match self.legs.owner(leg, side) {
+            Owner::Browser { client, connection } => {
+                if let Some(browser) = &mut self.clients[client as usize].browser {
+                    browser.connected(connection);
+                }
+                self.wake(client);
+            }
+            Owner::Opener { client, next } => {
+                let line = self.legs.route(leg).line;
+                let after = self.open_leg(client, line, next, Owner::Nobody)?;
+                self.legs.join(leg, after);
+                self.touched.push_back((after, Side::Near));
+            }
+            Owner::Origin { .. } | Owner::Relay { .. } | Owner::Nobody => {}
         }
+        Ok(())
     }
 
     /// Bytes arrived in order at an end.
@@ -200,15 +226,24 @@ impl<'a> World<'a> {
             match self.legs.owner(leg, side) {
                 Owner::Browser { client, connection } => self.browse(client, connection, part),
                 Owner::Origin { client } => self.serve(leg, client, part),
-                Owner::Nobody => {}
+                Owner::Relay { peer } => {
+                    self.legs.write(self.now, peer, side.other(), part);
+                    self.touched.push_back((peer, side.other()));
+                }
+                Owner::Opener { .. } | Owner::Nobody => {}
             }
         }
     }
 
     /// The other end will say no more.
     fn finished(&mut self, leg: u32, side: Side) {
-        if let Owner::Origin { .. } = self.legs.owner(leg, side) {
-            self.legs.close(self.now, leg, side);
+        match self.legs.owner(leg, side) {
+            Owner::Origin { .. } => self.legs.close(self.now, leg, side),
+            Owner::Relay { peer } => {
+                self.legs.close(self.now, peer, side.other());
+                self.touched.push_back((peer, side.other()));
+            }
+            Owner::Browser { .. } | Owner::Opener { .. } | Owner::Nobody => {}
         }
     }
 
@@ -278,7 +313,7 @@ impl<'a> World<'a> {
                 LoaderAction::Close { connection } => self.close(client, connection),
             };
             if let Some(leg) = leg {
-                self.drain(leg, Side::Near);
+                self.drain(leg, Side::Near)?;
             }
         }
         self.finish_page(client);
@@ -287,15 +322,22 @@ impl<'a> World<'a> {
     }
 
     fn open(&mut self, client: u32, connection: usize, host: usize) -> Result<u32, SimError> {
-        let state = &mut self.clients[client as usize];
+        let line = self.clients[client as usize].line(host);
         let number = u32::try_from(connection).expect("a client opens fewer connections");
-        let owners = [Owner::Browser { client, connection: number }, Owner::Origin { client }];
-        let route = Route { line: state.line(host), near: Place::Client, far: Place::Server };
-        let leg = self.legs.open(self.now, route, &self.scenario.tcp, owners)?;
-        origin_of(&mut self.origins, leg).reset();
-        if let Some(browser) = &mut state.browser {
+        let leg = self.open_leg(client, line, 0, Owner::Browser { client, connection: number })?;
+        if let Some(browser) = &mut self.clients[client as usize].browser {
             browser.opened(self.now, connection, host, leg);
         }
+        Ok(leg)
+    }
+
+    /// Opens the leg of this number of a client's chain, with `near` at its near end.
+    fn open_leg(&mut self, client: u32, line: Line, number: u8, near: Owner) -> Result<u32, SimError> {
+        let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
+        let far = if is_last { Owner::Origin { client } } else { Owner::Opener { client, next: number + 1 } };
+        let route = Route { line, near: span.0, far: span.1 };
+        let leg = self.legs.open(self.now, route, &self.scenario.tcp, [near, far])?;
+        origin_of(&mut self.origins, leg).reset();
         Ok(leg)
     }
 

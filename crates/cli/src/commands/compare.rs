@@ -1,4 +1,4 @@
-//! `farhop compare`, `predict`, `simulate` and `measure`: engines in, one set of results out.
+//! `farhop compare`, `simulate` and `measure`: engines in, one set of results out.
 
 use crate::args::{Run, ScenarioArgs};
 use crate::error::CliError;
@@ -33,14 +33,6 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     measured.map(|()| ExitCode::SUCCESS)
 }
 
-/// Formulas alone.
-pub(crate) fn predict(args: &Run) -> Result<ExitCode, CliError> {
-    single(args, |run| {
-        run.predict();
-        Ok(())
-    })
-}
-
 /// The simulator alone.
 pub(crate) fn simulate(args: &Run) -> Result<ExitCode, CliError> {
     single(args, |run| {
@@ -54,14 +46,35 @@ pub(crate) fn measure(args: &Run) -> Result<ExitCode, CliError> {
     single(args, Session::measure)
 }
 
-fn single(args: &Run, engine: impl FnOnce(&mut Session) -> Result<(), CliError>) -> Result<ExitCode, CliError> {
+/// One engine alone.
+pub(super) fn single(
+    args: &Run,
+    engine: impl FnOnce(&mut Session) -> Result<(), CliError>,
+) -> Result<ExitCode, CliError> {
     let mut run = Session::open(&args.scenario)?;
     engine(&mut run)?;
     run.finish(args.json, args.out.as_deref())
 }
 
+/// Results without any.
+pub(super) fn nothing_yet(scenario: &Scenario) -> Results {
+    Results {
+        scenario: scenario.name.clone(),
+        title: scenario.title.clone(),
+        limit_s: farhop_model::limit(scenario).as_secs_f64(),
+        rows: Vec::new(),
+        gaps: Vec::new(),
+        loads: Vec::new(),
+        transfer: None,
+        simulation: None,
+        ranking: Vec::new(),
+        grid: None,
+        manifest: host::manifest(scenario),
+    }
+}
+
 /// A scenario on its way through the engines.
-struct Session {
+pub(super) struct Session {
     scenario: Scenario,
     results: Results,
     progress: Progress,
@@ -70,26 +83,16 @@ struct Session {
 impl Session {
     fn open(args: &ScenarioArgs) -> Result<Self, CliError> {
         let scenario = open(&args.scenario, &args.changes.assignments())?;
-        let results = Results {
-            scenario: scenario.name.clone(),
-            title: scenario.title.clone(),
-            limit_s: farhop_model::limit(&scenario).as_secs_f64(),
-            rows: Vec::new(),
-            gaps: Vec::new(),
-            loads: Vec::new(),
-            transfer: None,
-            simulation: None,
-            ranking: Vec::new(),
-            manifest: host::manifest(&scenario),
-        };
+        let results = nothing_yet(&scenario);
         Ok(Self { scenario, results, progress: Progress::start() })
     }
 
-    fn predict(&mut self) {
+    pub(super) fn predict(&mut self) {
         self.progress.say("predicting");
         let prediction = farhop_model::predict(&self.scenario);
         self.results.rows.extend(prediction.rows);
         self.results.gaps.extend(prediction.gaps);
+        self.results.ranking = prediction.ranking;
         self.results.transfer = Some(TransferPrediction {
             tcp_throughput_bit_s: prediction.throughput.map(farhop_units::Rate::as_f64),
             saturation_window_segments: prediction.saturation_window.map(farhop_model::Segments::as_f64),

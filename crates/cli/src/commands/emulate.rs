@@ -7,7 +7,7 @@ use crate::args::Emulate;
 use crate::error::CliError;
 use crate::output::tell;
 use farhop_emu::{EmuError, Options, Recording, Summary, Testbed, Windows, control, run_at_client};
-use farhop_measure::{MeasureError, Origin};
+use farhop_measure::Origin;
 use farhop_origin::{OriginOptions, Origins, Site};
 use farhop_scenario::{Scenario, open};
 use farhop_units::duration;
@@ -74,7 +74,7 @@ fn timed(text: &str) -> Result<(Duration, String, String), CliError> {
 
 /// What stands beyond the link.
 enum Service {
-    /// The scenario's page, if it is not too large.
+    /// The scenario's page, if one server can have it.
     Page(Option<Origin>),
     /// A folder or a recorded page.
     Site(Box<Origins>),
@@ -89,7 +89,7 @@ impl Service {
             return Ok(Self::Site(Box::new(Origins::start(testbed, site, &OriginOptions { patience, ..usual })?)));
         }
         match Origin::start(testbed, scenario) {
-            Err(error @ MeasureError::TooLarge { .. }) => {
+            Err(error) if error.is_beyond_measuring() => {
                 tell(format_args!("nothing is served at http://server/: {error}"));
                 Ok(Self::Page(None))
             }
