@@ -20,7 +20,7 @@ pub(crate) enum Command {
     /// Times by farhop's model and every published formula that applies, and which architecture is worth while
     Predict(Predict),
     /// A packet-level run in virtual time
-    Simulate(Run),
+    Simulate(Simulate),
     /// Load the page for real over the emulated link, through each architecture
     Measure(Run),
     /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/
@@ -86,6 +86,16 @@ pub(crate) struct Predict {
     /// :50log (by factors), or A,B,C; several make a grid of all combinations
     #[arg(long, value_name = "KEY=VALUES")]
     pub(crate) over: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Simulate {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Write what happens in the first run of the first architecture into this folder: packets.log (for `farhop replay`),
+    /// packets.pcapng (for Wireshark), and queue, windows, segments and connections over time as CSV; at most 2 GB
+    #[arg(long, value_name = "DIR")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -177,7 +187,7 @@ pub(crate) struct Conformance {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Replay {
-    /// A packet log, as `farhop emulate --log` writes it
+    /// A packet log, as `farhop emulate --log` and `farhop simulate --trace` write it
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
     /// Print one JSON object on stdout instead of a line

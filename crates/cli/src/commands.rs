@@ -9,6 +9,7 @@ mod files;
 mod predict;
 mod replay;
 mod reproduce;
+mod simulate;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -19,7 +20,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Compare(args) => compare::compare(&args),
         Command::Predict(args) => predict::predict(&args),
-        Command::Simulate(args) => compare::simulate(&args),
+        Command::Simulate(args) => simulate::simulate(&args),
         Command::Measure(args) => compare::measure(&args),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),

@@ -2,9 +2,9 @@
 
 use farhop_emu::EmuError;
 use farhop_emu::control::ControlError;
-use farhop_emu::replay::ReplayError;
 use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
+use farhop_recording::replay::ReplayError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;

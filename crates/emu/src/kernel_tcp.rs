@@ -14,6 +14,8 @@ use std::io;
 /// Where the settings are.
 const ROOT: &str = "/proc/sys/net/ipv4";
 const CONGESTION: &str = "tcp_congestion_control";
+const SACK: &str = "tcp_sack";
+const ECN: &str = "tcp_ecn";
 const RECEIVE_BUFFER: &str = "tcp_rmem";
 const SEND_BUFFER: &str = "tcp_wmem";
 /// The largest send buffer below.
@@ -26,9 +28,7 @@ const PINNED: &[(&str, &str)] = &[
     ("tcp_no_metrics_save", "1"),
     ("tcp_slow_start_after_idle", "1"),
     ("tcp_timestamps", "1"),
-    ("tcp_sack", "1"),
     ("tcp_window_scaling", "1"),
-    ("tcp_ecn", "2"),
     ("tcp_moderate_rcvbuf", "1"),
 ];
 
@@ -44,6 +44,9 @@ pub(crate) enum CongestionChoice {
 /// Sets the TCP of the calling thread's host.
 pub(crate) fn pin(tcp: &TcpConfig) -> Result<CongestionChoice, EmuError> {
     PINNED.iter().try_for_each(|(name, value)| set(name, value))?;
+    set(SACK, if tcp.sack { "1" } else { "0" })?;
+    // 2: only if the other side asks.
+    set(ECN, if tcp.ecn { "1" } else { "2" })?;
     let largest = tcp.receive_buffer;
     let initial = largest.min(TcpConfig::LINUX_INITIAL_BUFFER);
     set(RECEIVE_BUFFER, &format!("{} {} {}", initial.get().min(4096), initial.get(), largest.get()))?;
@@ -162,6 +165,6 @@ fn get(name: &str) -> Result<String, EmuError> {
 /// The settings in force at the calling thread's host; without its congestion control if routes choose another.
 pub(crate) fn read_back(congestion: CongestionChoice) -> Result<Vec<(String, String)>, EmuError> {
     let own = (congestion == CongestionChoice::Host).then_some(CONGESTION);
-    let names = [RECEIVE_BUFFER].into_iter().chain(PINNED.iter().map(|(name, _)| *name)).chain(own);
+    let names = [RECEIVE_BUFFER, SACK, ECN].into_iter().chain(PINNED.iter().map(|(name, _)| *name)).chain(own);
     names.map(|name| Ok((format!("net.ipv4.{name}"), get(name)?))).collect()
 }

@@ -6,39 +6,10 @@
 
 use crate::driver::{SegmentRecord, Written};
 use crate::lateness::Lateness;
-use farhop_link::replay::{Input, Recorded};
-use farhop_link::{ChannelConfig, Count, DropReason, Output};
+use farhop_link::{Count, DropReason};
+use farhop_recording::LinkRecord;
 use farhop_results::EmulationQuality;
 use farhop_units::{Bytes, Instant};
-
-/// Everything that happened on one emulated link, in the words of [`farhop_link::replay`](mod@farhop_link::replay).
-#[derive(Debug, Clone)]
-pub struct LinkRecord {
-    /// The link.
-    pub config: ChannelConfig,
-    /// The seed of its random streams.
-    pub seed: u64,
-    /// What was done to the channel, in order; packets are numbered from 0 in order of arrival.
-    pub inputs: Vec<Input>,
-    /// What the channel gave out, in order.
-    pub outputs: Vec<Output<Recorded>>,
-    /// The channel's time when the recording stopped.
-    pub end: Instant,
-}
-
-impl LinkRecord {
-    /// An empty record of a link, with room for ten seconds of full packets both ways at 100 Mbit/s.
-    pub(crate) fn new(config: ChannelConfig, seed: u64) -> Self {
-        const PACKETS: usize = 1 << 18;
-        Self {
-            config,
-            seed,
-            inputs: Vec::with_capacity(PACKETS),
-            outputs: Vec::with_capacity(PACKETS),
-            end: Instant::START,
-        }
-    }
-}
 
 /// What an emulated link has done so far.
 #[derive(Debug, Clone)]

@@ -1,9 +1,10 @@
 //! How many packets per second a channel carries on one core in virtual time, and how often it allocates meanwhile.
 //!
-//! `cargo run --release -p farhop-link --example throughput [PACKETS]`. Every timer is served when it is due, as a
-//! simulator does; packets are full (1500 B) and enter at the link's own rate unless the case says otherwise. Each case runs
-//! five times on the processor's time, and the slowest and the fastest are printed too. Allocations are counted in the second
-//! half of the packets, when everything has its size.
+//! `cargo run --release -p farhop-link --example throughput [PACKETS [CASE]]` runs the cases whose name contains CASE. Every
+//! timer is served when it is due, as a simulator does; packets are full (1500 B on the wire, 8 B in memory) and enter at the
+//! link's own rate unless the case says otherwise. Each case runs five times on the processor's time, and the slowest and the
+//! fastest are printed too. Allocations are counted in the second half of the packets, when everything has its size; memory is
+//! what an empty channel takes per terminal.
 
 use farhop_link::{Channel, ChannelConfig, Destination, Output, Packet, Port};
 use farhop_units::{Bytes, Instant, Rate};
@@ -15,18 +16,23 @@ use std::time::Duration;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const FULL_PACKET: Bytes = Bytes::new(1500);
+/// What a reader of web pages gets and sends: segments of 512 B, and an acknowledgement of every second one.
+const SEGMENT: Bytes = Bytes::new(564);
+const ACKNOWLEDGEMENT: Bytes = Bytes::new(52);
 const RUNS: usize = 5;
 
-/// A packet of one of 16 flows, to or from one of the terminals.
+/// A packet of one of 16 flows, to or from one of the terminals, with so many words of its own in memory.
 #[derive(Clone)]
-struct Datagram {
+struct Datagram<const WORDS: usize> {
     number: u32,
     terminal: u16,
+    bytes: u16,
+    _content: [u64; WORDS],
 }
 
-impl Packet for Datagram {
+impl<const WORDS: usize> Packet for Datagram<WORDS> {
     fn wire_bytes(&self) -> Bytes {
-        FULL_PACKET
+        Bytes::new(self.bytes.into())
     }
 
     fn destination(&self) -> Destination {
@@ -44,29 +50,58 @@ struct Case {
     config: ChannelConfig,
     /// Time from one packet to the next.
     spacing: Duration,
-    /// Whether packets enter at the gateway, at the terminals.
-    down: bool,
-    up: bool,
+    traffic: Traffic,
+    /// Runs it with packets of one size in memory.
+    run: fn(&Case, u32) -> Run,
+}
+
+/// Who sends.
+#[derive(Clone, Copy, PartialEq)]
+enum Traffic {
+    Down,
+    Up,
+    /// In turn.
+    Both,
+    /// Two segments down, one acknowledgement up, terminal by terminal.
+    Web,
+}
+
+impl Traffic {
+    /// Whether packet `number` goes up, to or from which of so many terminals, and its size.
+    fn packet(self, number: u32, terminals: u16) -> (bool, u16, Bytes) {
+        let terminal = |count: u32| u16::try_from(count % u32::from(terminals)).unwrap_or(0);
+        match self {
+            Self::Down => (false, terminal(number), FULL_PACKET),
+            Self::Up => (true, terminal(number), FULL_PACKET),
+            Self::Both => (number % 2 == 1, terminal(number), FULL_PACKET),
+            Self::Web if number % 3 == 2 => (true, terminal(number / 3), ACKNOWLEDGEMENT),
+            Self::Web => (false, terminal(number / 3), SEGMENT),
+        }
+    }
 }
 
 fn main() {
-    let packets = std::env::args().nth(1).map_or(Ok(2_000_000), |text| text.parse());
+    let mut arguments = std::env::args().skip(1);
+    let packets = arguments.next().map_or(Ok(2_000_000), |text| text.parse());
     let Ok(packets) = packets else {
-        report("usage: throughput [PACKETS]");
+        report("usage: throughput [PACKETS [CASE]]");
         std::process::exit(2);
     };
+    let wanted = arguments.next().unwrap_or_default();
     report(&format!(
-        "{packets} packets of {FULL_PACKET}, {RUNS} runs: median (slowest-fastest) in million packets/s of processor time, allocations per million packets"
+        "{packets} packets, {RUNS} runs: median (slowest-fastest) in million packets/s of processor time, ns per packet, timers \
+         served per packet, allocations per million packets, bytes of an empty channel per terminal"
     ));
-    for case in cases() {
-        let mut runs: Vec<Run> = (0..RUNS).map(|_| run(&case, packets)).collect();
+    for case in cases().into_iter().filter(|case| case.name.contains(&wanted)) {
+        let mut runs: Vec<Run> = (0..RUNS).map(|_| (case.run)(&case, packets)).collect();
         runs.sort_by(|a, b| a.speed.total_cmp(&b.speed));
-        let (median, allocations) = (runs[RUNS / 2].speed, runs[0].allocations);
+        let Run { speed, timers, allocations, memory } = runs[RUNS / 2];
         report(&format!(
-            "{:56} {median:6.1} ({:.1}-{:.1})  {allocations:.0}",
+            "{:56} {speed:6.1} ({:.1}-{:.1}) {:6.0} ns {timers:5.2} {allocations:5.0} {memory:6.0} B",
             case.name,
             runs[0].speed,
-            runs[RUNS - 1].speed
+            runs[RUNS - 1].speed,
+            1000.0 / speed,
         ));
     }
 }
@@ -91,12 +126,12 @@ fn link(settings: &[(&str, &str)]) -> ChannelConfig {
 fn cases() -> Vec<Case> {
     let spacing = |megabits| Rate::mbps(megabits).transmission_time(FULL_PACKET);
     let mut cases = Vec::new();
-    let mut add = |name: String, config: ChannelConfig, spacing, (down, up)| {
-        cases.push(Case { name, config, spacing, down, up });
+    let mut add = |name: String, config: ChannelConfig, spacing, traffic| {
+        cases.push(Case { name, config, spacing, traffic, run: run::<0> });
     };
-    let down = (true, false);
+    let down = Traffic::Down;
     add("100 Mbit/s, 250 ms, one way".to_owned(), link(&[]), spacing(100), down);
-    add("both ways".to_owned(), link(&[]), spacing(200), (true, true));
+    add("both ways".to_owned(), link(&[]), spacing(200), Traffic::Both);
     add("10 Gbit/s".to_owned(), link(&[("down.rate", "10 Gbit/s")]), spacing(10_000), down);
     for (word, value) in IMPAIRMENTS {
         add(format!("{word} = {value}"), link(&[(&format!("down.{word}"), value)]), spacing(100), down);
@@ -113,10 +148,26 @@ fn cases() -> Vec<Case> {
             format!("128 terminals send, 80 % load, {access}"),
             config,
             spacing(if access == "dedicated" { 100 } else { 80 }),
-            (false, true),
+            Traffic::Up,
         );
     }
+    cases.extend([8, 128, 10_000].map(|terminals| web_case(terminals, "dedicated")));
+    cases.extend(["tdma", "cfdama", "aloha-periodic", "dama"].map(|access| web_case(128, access)));
     cases
+}
+
+/// Readers of web pages behind a geostationary satellite: 4 Mbit/s down to 80 %, 400 kbit/s up, packets of 104 B in memory.
+fn web_case(terminals: u16, access: &str) -> Case {
+    let count = terminals.to_string();
+    let settings = [("down.rate", "4 Mbit/s"), ("up.rate", "400 kbit/s"), ("terminals", &count), ("access", access)];
+    let spacing = Rate::kbps(3200).transmission_time(SEGMENT) * 2 / 3;
+    Case {
+        name: format!("{terminals} readers of web pages, {access}"),
+        config: link(&settings),
+        spacing,
+        traffic: Traffic::Web,
+        run: run::<12>,
+    }
 }
 
 const IMPAIRMENTS: &[(&str, &str)] = &[
@@ -134,52 +185,71 @@ fn traced(trace: &str) -> ChannelConfig {
 }
 
 /// What a run has shown.
+#[derive(Clone, Copy)]
 struct Run {
     /// Million packets per second of processor time.
     speed: f64,
+    /// Per packet.
+    timers: f64,
     /// Per million packets, in the second half.
     allocations: f64,
+    /// Of an empty channel, per terminal.
+    memory: f64,
 }
 
 /// Carries `packets` packets to the end.
-fn run(case: &Case, packets: u32) -> Run {
-    let mut channel = Channel::new(case.config.clone(), 1);
-    let (mut now, mut outputs) = (Instant::START, 0);
+fn run<const WORDS: usize>(case: &Case, packets: u32) -> Run {
     let mut region = Region::new(ALLOCATOR);
+    let mut channel = Channel::<Datagram<WORDS>>::new(case.config.clone(), 1);
+    let memory = region.change();
+    let mut now = Instant::START;
+    let mut served = Served::default();
     let begin = processor_time();
     for number in 0..packets {
         if number == packets / 2 {
             region = Region::new(ALLOCATOR);
         }
-        outputs += serve_timers(&mut channel, now);
-        let terminal = u16::try_from(number % u32::from(case.config.terminals)).unwrap_or(0);
-        let port = match (case.down, case.up) {
-            (true, false) => Port::Gateway,
-            (true, true) if number % 2 == 0 => Port::Gateway,
-            _ => Port::Terminal(terminal),
-        };
-        channel.handle_packet(now, port, Datagram { number, terminal });
+        served.until(&mut channel, now);
+        let (is_up, terminal, bytes) = case.traffic.packet(number, case.config.terminals);
+        let port = if is_up { Port::Terminal(terminal) } else { Port::Gateway };
+        let bytes = u16::try_from(bytes.get()).unwrap_or(u16::MAX);
+        channel.handle_packet(now, port, Datagram { number, terminal, bytes, _content: [0; WORDS] });
         now += case.spacing;
     }
-    let allocations = f64::from(u32::try_from(region.change().allocations).unwrap_or(u32::MAX));
-    outputs += serve_timers(&mut channel, now + Duration::from_secs(1000));
+    let allocations = region.change().allocations;
+    served.until(&mut channel, now + Duration::from_secs(1000));
     let span = processor_time() - begin;
-    assert_eq!(outputs, packets, "every packet is delivered or dropped");
+    assert_eq!(served.outputs, packets, "every packet is delivered or dropped");
+    let float = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let millions = f64::from(packets) / 1e6;
-    Run { speed: millions / span.as_secs_f64(), allocations: allocations / millions * 2.0 }
+    Run {
+        speed: millions / span.as_secs_f64(),
+        timers: f64::from(served.timers) / f64::from(packets),
+        allocations: float(allocations) / millions * 2.0,
+        memory: float(memory.bytes_allocated - memory.bytes_deallocated) / f64::from(case.config.terminals),
+    }
 }
 
-/// Serves every timer until `until` when it is due; gives the number of outputs.
-fn serve_timers(channel: &mut Channel<Datagram>, until: Instant) -> u32 {
-    let mut outputs = 0;
-    loop {
-        while let Some(output) = channel.poll() {
-            outputs += 1;
-            std::hint::black_box::<Output<Datagram>>(output);
-        }
-        match channel.next_timeout() {
-            Some(due) if due <= until => channel.handle_timeout(due),
-            _ => return outputs,
+/// What has been served so far.
+#[derive(Default)]
+struct Served {
+    outputs: u32,
+    timers: u32,
+}
+
+impl Served {
+    /// Serves every timer until `until` when it is due.
+    fn until<P: Packet>(&mut self, channel: &mut Channel<P>, until: Instant) {
+        loop {
+            while let Some(output) = channel.poll() {
+                self.outputs += 1;
+                std::hint::black_box::<Output<P>>(output);
+            }
+            match channel.next_timeout() {
+                Some(due) if due <= until => channel.handle_timeout(due),
+                _ => return,
+            }
+            self.timers += 1;
         }
     }
 }

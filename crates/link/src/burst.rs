@@ -32,8 +32,13 @@ impl<P: Packet> Burst<P> {
     /// What is still to be sent on the wire: of the packet begun and of those that are `queued`.
     pub(crate) fn backlog(&self, queued: Count) -> Bytes {
         let begun = self.begun.as_ref().map_or(0, |(_, rest)| *rest);
-        let bytes = (begun + self.framing.work(queued)).div_ceil(self.framing.work_per_byte());
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        let (work, per_byte) = (begun + self.framing.work(queued), self.framing.work_per_byte());
+        // Division of 128 bits takes longer than all the rest; hardly ever is there so much to send.
+        match (u64::try_from(work), u64::try_from(per_byte)) {
+            (Ok(work), Ok(1)) => Bytes::new(work),
+            (Ok(work), Ok(per_byte)) => Bytes::new(work.div_ceil(per_byte)),
+            _ => Bytes::new(u64::try_from(work.div_ceil(per_byte)).unwrap_or(u64::MAX)),
+        }
     }
 
     /// Fills a slot of `room` bytes that ends at `end` with packets, of which `next` gives one after the other.

@@ -1,12 +1,15 @@
 //! Both directions between a gateway and its terminals, run as one machine on the caller's time.
 
 use crate::access::{AccessCounters, Action, Scheduler};
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Event};
 use crate::packet::Slot;
-use crate::path::{Due, Path};
-use crate::{Change, ChannelConfig, Counters, Destination, Direction, Output, Packet, Port, Setting};
+use crate::path::{Path, earlier};
+use crate::{
+    Access, Change, ChannelConfig, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port, Setting,
+};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A link between a gateway and its terminals: one way down for all of them, one way up for each.
 ///
@@ -19,8 +22,10 @@ pub struct Channel<P> {
     paths: Vec<Path<P>>,
     /// Who sends when on a shared way up.
     scheduler: Option<Scheduler>,
-    /// When each path is due.
+    /// When what is due at the paths.
     agenda: Agenda,
+    /// From what a transmitter does to the first output that comes of it, at least: down, up.
+    reach: [Duration; 2],
     outputs: VecDeque<Output<P>>,
     now: Instant,
     arrivals: u64,
@@ -43,6 +48,7 @@ impl<P: Packet> Channel<P> {
             scheduler,
             agenda: Agenda::new(paths.len()),
             paths,
+            reach: Direction::BOTH.map(|direction| reach(&config, direction)),
             config,
             outputs: VecDeque::new(),
             now: Instant::START,
@@ -79,6 +85,7 @@ impl<P: Packet> Channel<P> {
         self.catch_up(now);
         let Change { direction, setting } = change;
         self.config.apply(Change { direction, setting: setting.clone() });
+        self.reach = Direction::BOTH.map(|direction| reach(&self.config, direction));
         let places = match direction {
             Direction::Down => DOWN..DOWN + 1,
             Direction::Up => DOWN + 1..self.paths.len(),
@@ -116,11 +123,12 @@ impl<P: Packet> Channel<P> {
         self.outputs.pop_front()
     }
 
-    /// When [`Channel::handle_timeout`] has something to do next.
+    /// When [`Channel::handle_timeout`] may have something to put out next. Ends of service and slots on the way, of which
+    /// nothing can be seen yet, need no call of their own: the next call does all of them at their times.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let path = self.agenda.first().map(|((at, _), _)| at);
-        let slot = self.next_slot();
-        if path.is_some() && slot.is_some() { path.min(slot) } else { path.or(slot) }
+        let [down, up] = self.reach;
+        let transmission = earlier(self.agenda.next_transmitter(), self.next_slot()).map(|at| at + up);
+        earlier(earlier(self.paths[DOWN].next_output(down), self.agenda.next_exit()), transmission)
     }
 
     /// The channel's time: the latest `now` of any call. A log of its inputs notes this time, after the call.
@@ -154,6 +162,14 @@ impl<P: Packet> Channel<P> {
         self.place_of(port).map(|place| self.paths[place].counters())
     }
 
+    /// How many bytes the queue behind `port` takes now, whatever the size of the packets; `None` if there is no bound, or no such
+    /// terminal.
+    pub fn queue_room(&mut self, port: Port) -> Option<Bytes> {
+        let place = self.place_of(port)?;
+        self.paths[place].catch_up(self.now, &mut self.outputs);
+        self.paths[place].queue_room()
+    }
+
     /// What became of the slots of a shared way up so far.
     pub fn access_counters(&mut self) -> Option<AccessCounters> {
         let now = self.now;
@@ -183,20 +199,32 @@ impl<P: Packet> Channel<P> {
     fn run_until(&mut self, now: Instant) {
         self.now = self.now.max(now);
         loop {
-            let path = self.agenda.first();
-            match (path, self.next_slot()) {
-                // Of one instant, slots come before packets.
-                (_, Some(slot)) if slot <= self.now && path.is_none_or(|((at, _), _)| slot <= at) => {
-                    self.run_slot(slot);
+            // Of one instant, slots come before packets.
+            if let Some(slot) = self.next_slot().filter(|slot| *slot <= self.now)
+                && self.agenda.next().is_none_or(|at| slot <= at)
+            {
+                self.run_slot(slot);
+                continue;
+            }
+            match self.agenda.take(self.now) {
+                Some((at, Event::Gateway)) => {
+                    self.paths[DOWN].step(at, &mut self.outputs);
+                    self.update(DOWN);
                 }
-                (Some(((at, _), place)), _) if at <= self.now => {
-                    self.paths[place].step(at, &mut self.outputs);
-                    self.update(place);
-                    self.resume(place);
-                }
-                _ => return,
+                Some((at, Event::Transmitter(place))) => self.transmit(at, place),
+                Some((_, Event::Exit(place))) => self.paths[place].leave_pipe(&mut self.outputs),
+                None => return,
             }
         }
+    }
+
+    /// Lets the transmitter of a terminal do what is due at `at`.
+    fn transmit(&mut self, at: Instant, place: usize) {
+        if let Some(exit) = self.paths[place].transmit(at, &mut self.outputs) {
+            self.agenda.add_exit(place, exit);
+        }
+        self.update(place);
+        self.resume(place);
     }
 
     /// Tells medium access of what a terminal has kept through an outage that is over.
@@ -230,8 +258,10 @@ impl<P: Packet> Channel<P> {
 
     /// Notes when a path is due.
     fn update(&mut self, place: usize) {
-        let due: Option<Due> = self.paths[place].next_due();
-        self.agenda.set(place, due);
+        match place {
+            DOWN => self.agenda.set_gateway(self.paths[DOWN].next_due()),
+            terminal => self.agenda.set_transmitter(terminal, self.paths[terminal].next_transmission()),
+        }
     }
 
     /// Where packets that enter at `port` go.
@@ -254,6 +284,15 @@ impl<P: Packet> Channel<P> {
 /// The place of a terminal's way up among the paths.
 fn place_of_terminal(number: u16) -> usize {
     DOWN + 1 + usize::from(number)
+}
+
+/// The time that everything takes from the transmitter to the end of a direction, unless it is dropped there.
+fn reach(config: &ChannelConfig, direction: Direction) -> Duration {
+    let way = direction.of(config);
+    let drops_at_once = matches!(way.discipline, Discipline::CoDel(_) | Discipline::FqCoDel { .. })
+        || way.outages != Outages::None
+        || (direction == Direction::Up && matches!(config.access, Access::SlottedAloha(_)));
+    if drops_at_once { Duration::ZERO } else { way.least_delay() }
 }
 
 /// The scheduler of a shared way up; `None` where access is dedicated, or cannot be shared for want of a rate.

@@ -33,6 +33,11 @@ impl Corruption {
         self.whether.happens(index, self.probability).then(|| self.place.bits(index))
     }
 
+    /// So many packets have passed unharmed.
+    pub(crate) fn skip(&mut self, packets: u64) {
+        self.packets += packets;
+    }
+
     /// Changes the probability; the streams go on.
     pub(crate) fn set_probability(&mut self, probability: Probability) {
         self.probability = probability;

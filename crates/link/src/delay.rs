@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct Delay {
     own: Duration,
     recorded: Option<Recorded>,
-    path: Option<Path>,
+    path: Option<Box<Path>>,
 }
 
 impl Delay {
@@ -24,7 +24,7 @@ impl Delay {
         Self {
             own: config.delay,
             recorded: config.trace.as_ref().and_then(Recorded::new),
-            path: config.orbit.as_ref().map(Path::new),
+            path: config.orbit.as_ref().map(|orbit| Box::new(Path::new(orbit))),
         }
     }
 

@@ -28,6 +28,11 @@ impl Duplication {
         self.stream.happens(index, self.probability)
     }
 
+    /// So many packets have passed unharmed.
+    pub(crate) fn skip(&mut self, packets: u64) {
+        self.packets += packets;
+    }
+
     /// Changes the probability; the stream goes on.
     pub(crate) fn set_probability(&mut self, probability: Probability) {
         self.probability = probability;

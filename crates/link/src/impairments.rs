@@ -10,13 +10,24 @@ use crate::duplication::Duplication;
 use crate::jitter::JitterProcess;
 use crate::loss::Loss;
 use crate::reordering::ReorderingProcess;
-use crate::{DirectionConfig, Port, Setting};
-use farhop_units::Bytes;
+use crate::{DirectionConfig, Jitter, LossModel, Port, Reordering, Setting};
+use farhop_units::{Bytes, Probability};
 use std::time::Duration;
 
 /// The impairments of one path, but for its outages.
 #[derive(Debug)]
 pub(crate) struct Impairments {
+    seed: u64,
+    entry: Port,
+    /// Packets that were sent before any impairment was switched on.
+    unharmed: u64,
+    /// Most paths have none, and thousands of terminals have a path each.
+    processes: Option<Box<Processes>>,
+}
+
+/// What decides packet by packet.
+#[derive(Debug)]
+struct Processes {
     jitter: JitterProcess,
     reordering: ReorderingProcess,
     loss: Loss,
@@ -46,20 +57,69 @@ pub(crate) struct Arrival {
     pub(crate) is_duplicated: bool,
 }
 
+impl Fate {
+    /// Nothing.
+    const UNHARMED: Self = Self {
+        jitter: Duration::ZERO,
+        held_back: None,
+        arrival: Arrival { is_lost: false, corrupted: None, is_duplicated: false },
+    };
+}
+
 impl Impairments {
     /// The impairments of the path that begins at `entry` in a channel with this seed.
     pub(crate) fn new(config: &DirectionConfig, seed: u64, entry: Port) -> Self {
-        Self {
-            jitter: JitterProcess::new(config.jitter, seed, entry),
-            reordering: ReorderingProcess::new(config.reordering, seed, entry),
-            loss: Loss::new(config.loss, seed, entry),
-            corruption: Corruption::new(config.corruption, seed, entry),
-            duplication: Duplication::new(config.duplication, seed, entry),
-        }
+        let mut impairments = Self { seed, entry, unharmed: 0, processes: None };
+        config.settings().iter().for_each(|setting| impairments.set(setting));
+        impairments
     }
 
     /// What the next packet meets.
     pub(crate) fn next(&mut self, bytes: Bytes) -> Fate {
+        let Some(processes) = &mut self.processes else {
+            self.unharmed += 1;
+            return Fate::UNHARMED;
+        };
+        processes.next(bytes)
+    }
+
+    /// Changes one setting; the streams go on. Other stages' settings are of no concern here.
+    pub(crate) fn set(&mut self, setting: &Setting) {
+        let is_harmful = match setting {
+            Setting::Jitter(jitter) => *jitter != Jitter::None,
+            Setting::Reordering(reordering) => *reordering != Reordering::default(),
+            Setting::Loss(model) => *model != LossModel::None,
+            Setting::Corruption(probability) | Setting::Duplication(probability) => !probability.is_zero(),
+            _ => false,
+        };
+        if is_harmful || self.processes.is_some() {
+            let (seed, entry, unharmed) = (self.seed, self.entry, self.unharmed);
+            let processes = self.processes.get_or_insert_with(|| Box::new(Processes::new(seed, entry, unharmed)));
+            processes.set(setting);
+        }
+    }
+}
+
+impl Processes {
+    /// All of them switched off, after so many packets.
+    fn new(seed: u64, entry: Port, packets: u64) -> Self {
+        let mut processes = Self {
+            jitter: JitterProcess::new(Jitter::None, seed, entry),
+            reordering: ReorderingProcess::new(Reordering::default(), seed, entry),
+            loss: Loss::new(LossModel::None, seed, entry),
+            corruption: Corruption::new(Probability::ZERO, seed, entry),
+            duplication: Duplication::new(Probability::ZERO, seed, entry),
+        };
+        let Self { jitter, reordering, loss, corruption, duplication } = &mut processes;
+        jitter.skip(packets);
+        reordering.skip(packets);
+        loss.skip(packets);
+        corruption.skip(packets);
+        duplication.skip(packets);
+        processes
+    }
+
+    fn next(&mut self, bytes: Bytes) -> Fate {
         let arrival = Arrival {
             is_lost: self.loss.takes_next(bytes),
             corrupted: self.corruption.next(),
@@ -68,8 +128,7 @@ impl Impairments {
         Fate { jitter: self.jitter.next(), held_back: self.reordering.next(), arrival }
     }
 
-    /// Changes one setting; the streams go on. Other stages' settings are of no concern here.
-    pub(crate) fn set(&mut self, setting: &Setting) {
+    fn set(&mut self, setting: &Setting) {
         match *setting {
             Setting::Jitter(jitter) => self.jitter.set_jitter(jitter),
             Setting::Reordering(reordering) => self.reordering.set_reordering(reordering),
@@ -84,8 +143,7 @@ impl Impairments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GilbertElliott, Jitter, LossModel, Reordering};
-    use farhop_units::Probability;
+    use crate::GilbertElliott;
     use proptest::prelude::*;
 
     fn probability() -> impl Strategy<Value = Probability> {

@@ -96,6 +96,11 @@ impl JitterProcess {
         }
     }
 
+    /// So many packets have passed unharmed.
+    pub(crate) fn skip(&mut self, packets: u64) {
+        self.packets += packets;
+    }
+
     /// Changes the jitter; the stream goes on.
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
         self.jitter = jitter;

@@ -4,8 +4,8 @@
 //! of its own. The transmitter is a serializer, or, where terminals share the way up, slots that medium access grants.
 //!
 //! Where nothing can happen to a packet between its arrival and its exit from the pipe (no outages, no queue that drops what
-//! waits, a constant delay), the ends of services are not events of their own: they are made up, at their own times, before
-//! the next arrival or exit, so that a packet costs one event instead of two.
+//! waits, a constant delay), the ends of services on the way down are not events of their own: they are made up, at their own
+//! times, before the next arrival or exit, so that a packet costs one event instead of two.
 //!
 //! During an outage nothing new is begun and what would leave the transmitter or the pipe is dropped; the queue keeps what it
 //! holds.
@@ -28,29 +28,32 @@ use std::time::Duration;
 /// that arrived first comes first.
 pub(crate) type Due = (Instant, u64);
 
-/// The stages of one way and its books.
+/// The stages of one way and its books. The fields are in the order in which a packet meets them, so that each of its few
+/// visits touches neighbours: with thousands of terminals, memory is what takes time.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Path<P> {
-    queue: Queue<P>,
     transmitter: Transmitter<P>,
     /// The end of the outage that the transmitter waits for, with packets in the queue.
     held_until: Option<Instant>,
-    /// When that outage ended, for whoever grants slots.
-    resumed: Option<Instant>,
+    arrived: Count,
+    impairments: Impairments,
     delay: Delay,
-    /// The delay of all packets, where ends of services are made up.
-    foreseen: Option<Duration>,
+    outages: OutageProcess,
     /// Packets in flight, with what becomes of each.
     pipe: Pipe<(P, Arrival)>,
-    outages: OutageProcess,
-    impairments: Impairments,
+    delivered: Count,
+    /// The delay of all packets, where ends of services are made up.
+    foreseen: Option<Duration>,
+    direction: Direction,
     terminals: u16,
     /// Packets that a stage has just given up.
     given_up: Dropped<P>,
-    arrived: Count,
+    queue: Queue<P>,
     duplicated: Count,
-    delivered: Count,
     dropped: Count,
+    /// When that outage ended, for whoever grants slots.
+    resumed: Option<Instant>,
 }
 
 /// What puts packets on the wire.
@@ -62,12 +65,13 @@ enum Transmitter<P> {
     Slots(Burst<P>),
 }
 
-/// What is next.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    LeavePipe,
-    EndService,
-    EndOutage,
+/// The earlier of two that may never be.
+pub(crate) fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    // Plain comparisons: this is asked several times per packet.
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other < one { other } else { one }),
+        (one, other) => one.or(other),
+    }
 }
 
 /// After all packets of the same instant.
@@ -87,6 +91,7 @@ impl<P: Packet> Path<P> {
             resumed: None,
             delay: Delay::new(config),
             foreseen: None,
+            direction: entry.direction(),
             pipe: Pipe::new(),
             outages: OutageProcess::new(&config.outages, seed, entry),
             impairments: Impairments::new(config, seed, entry),
@@ -101,11 +106,10 @@ impl<P: Packet> Path<P> {
         path
     }
 
-    /// Whether ends of services can be made up.
+    /// Whether ends of services can be made up. Not those of the terminals: they put packets in flight in order of time.
     fn foresee(&mut self) {
         let is_quiet = self.outages.is_never() && self.held_until.is_none() && !self.queue.drops_what_waits();
-        let has_serializer = matches!(self.transmitter, Transmitter::Serializer(_));
-        self.foreseen = self.delay.constant().filter(|_| is_quiet && has_serializer);
+        self.foreseen = self.delay.constant().filter(|_| is_quiet && self.direction == Direction::Down);
     }
 
     /// Makes up the ends of services until `now`.
@@ -143,39 +147,51 @@ impl<P: Packet> Path<P> {
         self.drop_packet(now, slot, DropReason::NoTerminal, outputs);
     }
 
-    /// When something happens next, at the earliest.
+    /// When something happens next, at the earliest. For the way down, where packets in flight are in one line anyway.
     pub(crate) fn next_due(&self) -> Option<Due> {
-        match (self.foreseen, &self.transmitter) {
-            (Some(delay), Transmitter::Serializer(serializer)) => self.next_exit(delay, serializer),
-            _ => self.next_step().map(|(due, _)| due),
-        }
-    }
-
-    /// When a packet leaves the pipe next, at the earliest: one that is in it, or one in service.
-    fn next_exit(&self, delay: Duration, serializer: &Serializer<P>) -> Option<Due> {
-        let in_service = || serializer.next_finish().map(|(end, number)| (end + delay, number));
+        let Some(delay) = self.foreseen else { return earlier(self.pipe.next_exit(), self.next_transmission()) };
         match self.pipe.next_exit() {
             // Whoever is in service does not overtake those that keep the order.
             Some(exit) if self.pipe.keeps_order() => Some(exit),
-            exit => exit.into_iter().chain(in_service()).min(),
+            exit => earlier(exit, self.next_finish().map(|(end, number)| (end + delay, number))),
         }
+    }
+
+    /// When the next output comes, at the earliest, if it comes `reach` after what the transmitter does.
+    pub(crate) fn next_output(&self, reach: Duration) -> Option<Instant> {
+        if self.foreseen.is_some() {
+            return self.next_due().map(|(at, _)| at);
+        }
+        let exit = self.pipe.next_exit().map(|(at, _)| at);
+        earlier(exit, self.next_transmission().map(|(at, _)| at + reach))
     }
 
     /// Lets happen what is due at `now`, which [`Path::next_due`] may have named too early.
     pub(crate) fn step(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
-        if self.foreseen.is_some() {
-            self.catch_up(now, outputs);
-            if self.pipe.next_exit().is_some_and(|(exit, _)| exit <= now) {
-                self.leave_pipe(outputs);
-            }
-            return;
+        self.catch_up(now, outputs);
+        let exit = self.pipe.next_exit().filter(|(at, _)| *at <= now);
+        let is_exit = |exit| self.foreseen.is_some() || self.next_transmission().is_none_or(|due| exit <= due);
+        if exit.is_some_and(is_exit) {
+            self.leave_pipe(outputs);
+        } else if self.foreseen.is_none() {
+            self.transmit(now, outputs);
         }
-        match self.next_step() {
-            Some((_, Step::LeavePipe)) => self.leave_pipe(outputs),
-            Some(((at, _), Step::EndService)) => self.end_service(at, outputs),
-            Some(((at, _), Step::EndOutage)) => self.end_outage(at, outputs),
-            None => {}
+    }
+
+    /// When the transmitter has something to do next.
+    pub(crate) fn next_transmission(&self) -> Option<Due> {
+        earlier(self.next_finish(), self.held_until.map(|end| (end, LAST)))
+    }
+
+    /// Lets the transmitter do what is due next; says when the packet that goes into the pipe will leave it.
+    pub(crate) fn transmit(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) -> Option<Due> {
+        if self.next_finish().is_some_and(|(at, _)| at <= now) {
+            return self.end_service(now, outputs);
         }
+        if self.held_until.is_some_and(|at| at <= now) {
+            self.end_outage(now, outputs);
+        }
+        None
     }
 
     /// What could be sent in a slot, on the wire: nothing, from the first slot in an outage to its end.
@@ -240,6 +256,11 @@ impl<P: Packet> Path<P> {
         }
     }
 
+    /// How many bytes the queue takes now; `None` without a bound.
+    pub(crate) fn queue_room(&self) -> Option<Bytes> {
+        self.queue.room()
+    }
+
     /// The books, as of the last time until which everything has been made up.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
@@ -256,28 +277,15 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    fn next_step(&self) -> Option<(Due, Step)> {
-        let service = match &self.transmitter {
+    fn next_finish(&self) -> Option<Due> {
+        match &self.transmitter {
             Transmitter::Serializer(serializer) => serializer.next_finish(),
             Transmitter::Slots(burst) => burst.next_finish(),
-        };
-        // Plain comparisons: this is asked twice per event.
-        let mut next = self.pipe.next_exit().map(|due| (due, Step::LeavePipe));
-        if let Some(due) = service
-            && next.is_none_or(|(earliest, _)| due < earliest)
-        {
-            next = Some((due, Step::EndService));
         }
-        if let Some(at) = self.held_until
-            && next.is_none_or(|(earliest, _)| (at, LAST) < earliest)
-        {
-            next = Some(((at, LAST), Step::EndOutage));
-        }
-        next
     }
 
     /// The packet in service goes into the pipe and the next one into service.
-    fn end_service(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) {
+    fn end_service(&mut self, now: Instant, outputs: &mut VecDeque<Output<P>>) -> Option<Due> {
         let outage = self.outages.until(now);
         let done = match &mut self.transmitter {
             Transmitter::Slots(burst) => burst.finish(),
@@ -288,14 +296,15 @@ impl<P: Packet> Path<P> {
             }
         };
         self.drop_given_up(now, outputs);
-        let Some(slot) = done else { return };
+        let slot = done?;
         // Every packet that is sent meets its numbers, whatever becomes of it.
         let fate = self.impairments.next(slot.bytes);
         if outage.is_some() {
-            return self.drop_packet(now, slot, DropReason::Outage, outputs);
+            self.drop_packet(now, slot, DropReason::Outage, outputs);
+            return None;
         }
         let delay = self.delay.at(now).saturating_add(fate.jitter);
-        self.pipe.enter(now, delay, fate.held_back, slot.map(|packet| (packet, fate.arrival)));
+        Some(self.pipe.enter(now, delay, fate.held_back, slot.map(|packet| (packet, fate.arrival))))
     }
 
     /// The transmitter goes on after an outage, unless the next has begun.
@@ -317,7 +326,7 @@ impl<P: Packet> Path<P> {
     }
 
     /// The first packet in the pipe comes out, if nothing takes it.
-    fn leave_pipe(&mut self, outputs: &mut VecDeque<Output<P>>) {
+    pub(crate) fn leave_pipe(&mut self, outputs: &mut VecDeque<Output<P>>) {
         let Some((at, slot)) = self.pipe.exit() else { return };
         let arrival = slot.packet.1;
         let mut slot = slot.map(|(packet, _)| packet);

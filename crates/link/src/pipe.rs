@@ -7,6 +7,7 @@
 
 use crate::Count;
 use crate::packet::Slot;
+use crate::path::Due;
 use farhop_units::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -24,21 +25,29 @@ pub(crate) struct Pipe<P> {
     count: Count,
     /// When the last packet to enter leaves, or would if it were not held back.
     last_exit: Instant,
+    /// The turn of the last packet in order.
+    last_turn: Due,
 }
 
 impl<P> Pipe<P> {
     /// An empty pipe.
     pub(crate) fn new() -> Self {
         let (in_order, held_back) = (VecDeque::new(), VecDeque::new());
-        Self { in_order, held_back, count: Count::default(), last_exit: Instant::START }
+        let (last_exit, last_turn) = (Instant::START, (Instant::START, 0));
+        Self { in_order, held_back, count: Count::default(), last_exit, last_turn }
     }
 
-    /// Sends a packet on its way, which takes `delay`, and, if it is to be overtaken, so much longer.
-    pub(crate) fn enter(&mut self, now: Instant, delay: Duration, held_back: Option<Duration>, slot: Slot<P>) {
+    /// Sends a packet on its way, which takes `delay`, and, if it is to be overtaken, so much longer. Returns its turn to leave
+    /// among the packets of all pipes: when, and its number, or that of a packet ahead which leaves at the same time.
+    pub(crate) fn enter(&mut self, now: Instant, delay: Duration, held_back: Option<Duration>, slot: Slot<P>) -> Due {
         self.last_exit = self.last_exit.max(now + delay);
         self.count.add(slot.bytes);
         match held_back {
-            None => self.in_order.push_back((self.last_exit, slot)),
+            None => {
+                self.last_turn = self.last_turn.max((self.last_exit, slot.number));
+                self.in_order.push_back((self.last_exit, slot));
+                self.last_turn
+            }
             Some(longer) => self.hold_back(self.last_exit + longer, slot),
         }
     }
@@ -47,12 +56,16 @@ impl<P> Pipe<P> {
     pub(crate) fn exit(&mut self) -> Option<InFlight<P>> {
         let in_flight = if self.is_held_back_next() { &mut self.held_back } else { &mut self.in_order };
         let (at, slot) = in_flight.pop_front()?;
+        if in_flight.is_empty() {
+            // Begins again at the front of its memory, which the cache may still hold.
+            in_flight.clear();
+        }
         self.count.remove(slot.bytes);
         Some((at, slot))
     }
 
     /// When the next packet leaves, and its number. Of two that leave together the one of the lower number is next.
-    pub(crate) fn next_exit(&self) -> Option<(Instant, u64)> {
+    pub(crate) fn next_exit(&self) -> Option<Due> {
         let in_flight = if self.is_held_back_next() { &self.held_back } else { &self.in_order };
         in_flight.front().map(key)
     }
@@ -67,9 +80,11 @@ impl<P> Pipe<P> {
         self.count
     }
 
-    fn hold_back(&mut self, exit: Instant, slot: Slot<P>) {
-        let place = self.held_back.partition_point(|other| key(other) < (exit, slot.number));
+    fn hold_back(&mut self, exit: Instant, slot: Slot<P>) -> Due {
+        let turn = (exit, slot.number);
+        let place = self.held_back.partition_point(|other| key(other) < turn);
         self.held_back.insert(place, (exit, slot));
+        turn
     }
 
     fn is_held_back_next(&self) -> bool {
@@ -78,7 +93,7 @@ impl<P> Pipe<P> {
     }
 }
 
-fn key<P>((exit, slot): &InFlight<P>) -> (Instant, u64) {
+fn key<P>((exit, slot): &InFlight<P>) -> Due {
     (*exit, slot.number)
 }
 

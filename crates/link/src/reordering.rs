@@ -81,6 +81,11 @@ impl ReorderingProcess {
         self.stream.happens(index, probability).then_some(by)
     }
 
+    /// So many packets have passed unharmed.
+    pub(crate) fn skip(&mut self, packets: u64) {
+        self.packets += packets;
+    }
+
     /// Changes the reordering; the stream goes on.
     pub(crate) fn set_reordering(&mut self, reordering: Reordering) {
         self.reordering = reordering;

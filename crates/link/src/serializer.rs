@@ -42,7 +42,8 @@ const BIT_NANOS_PER_BYTE: u64 = 8 * 1_000_000_000;
 /// A transmitter and the packet that it sends.
 #[derive(Debug)]
 pub(crate) struct Serializer<P> {
-    setting: Setting,
+    /// Looked at when settings change, and no sooner.
+    setting: Box<Setting>,
     service: Service,
     in_service: Option<Slot<P>>,
     /// When service ends, rounded up.
@@ -72,7 +73,7 @@ enum Service {
 impl<P> Serializer<P> {
     /// An idle transmitter.
     pub(crate) fn new(config: &DirectionConfig) -> Self {
-        let setting = Setting::new(config);
+        let setting = Box::new(Setting::new(config));
         Self { service: setting.service(), setting, in_service: None, finish: Instant::START }
     }
 
@@ -107,11 +108,11 @@ impl<P> Serializer<P> {
     /// for ever could not be brought back otherwise.
     pub(crate) fn set(&mut self, now: Instant, config: &DirectionConfig) {
         let setting = Setting::new(config);
-        if setting == self.setting {
+        if setting == *self.setting {
             return;
         }
         self.service = setting.service();
-        self.setting = setting;
+        *self.setting = setting;
         // Of no effect on an idle transmitter, whose next packet begins anew in any case.
         self.service.begin(self.finish);
         if self.finish == NEVER

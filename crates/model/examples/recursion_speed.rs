@@ -2,13 +2,15 @@
 //!
 //! `cargo run --release -p farhop-model --example recursion_speed`
 
+mod processor;
+
 use farhop_model::Sweep;
 use farhop_model::recursion::{Parameters, ProxySettings, Recursion, Workload};
 use farhop_results::Architecture;
 use farhop_scenario::{Template, open};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -32,7 +34,6 @@ fn main() {
 }
 
 /// One architecture over [`POINTS`] delays.
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn loads(name: &str, assignments: &[&str], architecture: Architecture) {
     let texts: Vec<String> = assignments.iter().map(|&text: &&str| text.to_owned()).collect();
     let scenario = open(name, &texts).expect("a shipped scenario and right assignments");
@@ -40,40 +41,39 @@ fn loads(name: &str, assignments: &[&str], architecture: Architecture) {
     let mut parameters = Parameters::of_architecture(&scenario, architecture, &ProxySettings::default());
     let mut recursion = Recursion::new();
     recursion.load(&parameters, &workload).expect("a load");
-    let (region, start) = (Region::new(ALLOCATOR), Instant::now());
-    let (mut last, mut loads) = (Duration::ZERO, 0_u32);
+    let (start, region) = (processor::seconds(), Region::new(ALLOCATOR));
+    let (mut last, mut loads, mut allocations) = (Duration::ZERO, 0_u32, 0);
     for point in 0..POINTS {
         parameters.down[1].delay = Duration::from_micros(10_000 + 79 * u64::from(point));
         last = recursion.load(&parameters, &workload).expect("a load").last_byte;
         loads += 1;
-        if start.elapsed() > Duration::from_secs(2) {
+        if loads == 64 {
+            // Reading the time allocates.
+            allocations = region.change().allocations;
+        }
+        if loads.is_multiple_of(64) && processor::seconds() - start > 2.0 {
             break;
         }
     }
-    let rate = f64::from(loads) / start.elapsed().as_secs_f64();
-    let allocations = region.change().allocations;
+    let rate = processor::rate(loads, start);
     report(&format!(
-        "{name} {assignments:?} {architecture}: {rate:.0} loads/s, {allocations} allocations, last {last:?}"
+        "{name} {assignments:?} {architecture}: {rate:.0} loads/s, {allocations} allocations in 64, last {last:?}"
     ));
 }
 
 /// Points of a grid of the demo, resolving them included.
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn points(architectures: &[Architecture]) {
     let template = Template::open("demo", &[]).expect("a shipped scenario");
-    let (mut sweep, start) = (Sweep::new(), Instant::now());
-    let mut resolving = Duration::ZERO;
+    let (mut sweep, start) = (Sweep::new(), processor::seconds());
     for point in 0..POINTS {
-        let (delay, begin) = (format!("{} us", 10_000 + 79 * point), Instant::now());
+        let delay = format!("{} us", 10_000 + 79 * point);
         let scenario = template.resolve([("link.down.delay", delay.as_str())]).expect("a delay");
-        resolving += begin.elapsed();
         assert!(sweep.times(&scenario, architectures).iter().all(Result::is_ok));
     }
-    let (span, count) = (start.elapsed(), architectures.len());
-    let rate = f64::from(POINTS) / span.as_secs_f64();
+    let rate = processor::rate(POINTS, start);
     report(&format!(
-        "demo, grid of {count} architectures: {rate:.0} points/s; resolving {:.1} us each",
-        (resolving / POINTS).as_secs_f64() * 1e6
+        "demo, grid of {} architectures: {rate:.0} points/s and core, resolving included",
+        architectures.len()
     ));
 }
 

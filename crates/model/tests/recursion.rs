@@ -52,8 +52,9 @@ fn the_demos_take_as_long_as_on_linux() {
 fn the_demo_is_twelve_round_trips() {
     let load = through(&scenario("demo", &[]), Architecture::Direct);
     let trips = load.round_trips;
-    assert_eq!((trips.handshake, trips.request, trips.discovery, trips.slow_start), (2, 5, 1, 4));
-    assert_eq!(trips.total(), 12);
+    assert_eq!((trips.handshake, trips.request, trips.discovery, trips.slow_start), (2, 5, 1, 3));
+    // The last large image is more than the server's send buffer takes.
+    assert_eq!((trips.receive_window, trips.total()), (1, 12));
     assert!(adds_up(&load), "{load:?}");
 }
 
@@ -271,13 +272,14 @@ fn servers_that_think_cost_what_they_think() {
     assert!((load.last_byte.as_secs_f64() - seconds(&page, |_| {}) - 0.07).abs() < 1e-4);
 }
 
+/// On Linux 10 MB over 100 Mbit/s take 5.82 s with CUBIC and 6.30 s with BBR.
 #[test]
-fn bbr_fills_the_link_sooner_than_cubic_that_left_slow_start_early() {
+fn cubic_fills_a_link_that_loses_nothing_a_little_sooner_than_bbr() {
     let page = scenario("demo", &["page.objects=1", "page.size=100 MB", "link.down.rate=20 Mbit/s"]);
     let bbr = seconds(&page, |parameters| parameters.tcp.congestion = Congestion::Bbr);
     let cubic = seconds(&page, |_| {});
     println!("bbr {bbr} s, cubic {cubic} s");
-    assert!(limit(&page).as_secs_f64() < bbr && bbr < cubic, "{bbr} {cubic}");
+    assert!(limit(&page).as_secs_f64() < cubic && cubic < bbr && bbr < 1.1 * cubic, "{bbr} {cubic}");
 }
 
 #[test]

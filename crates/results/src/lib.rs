@@ -1,11 +1,13 @@
 //! Run manifest, rows and events, with their readers and writers.
 
+pub mod capture;
 mod grid;
 pub mod packet_log;
 mod prediction;
 pub mod reproduction;
 mod run;
 mod sample;
+mod series;
 mod summary;
 mod words;
 
@@ -16,4 +18,5 @@ pub use run::{
     UserTimes,
 };
 pub use sample::Sample;
+pub use series::{ConnectionSeries, QueuePoint, SegmentPoint, TraceSeries, WindowPoint};
 pub use words::{Architecture, CacheState, Source};

@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
 
-use crate::{Architecture, CacheState, Grid, Rank, Source, Wait};
+use crate::{Architecture, CacheState, Grid, Rank, Source, TraceSeries, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Everything one command found out about one scenario; what `--json` prints.
@@ -30,6 +30,9 @@ pub struct Results {
     /// Times over a grid of values, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<Grid>,
+    /// Queues, windows and sequence numbers over time, if a simulated run was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<TraceSeries>,
     /// What it takes to repeat the run.
     pub manifest: Manifest,
 }

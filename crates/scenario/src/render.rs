@@ -42,6 +42,8 @@ impl Scenario {
                 ("receive_buffer", quoted(&tcp.receive_buffer.to_string())),
                 ("mss", tcp.mss.get().to_string()),
                 ("first_ack", quoted(spell(words::FIRST_ACK, &tcp.first_ack))),
+                ("sack", quoted(spell(words::SWITCH, &tcp.sack))),
+                ("ecn", quoted(spell(words::SWITCH, &tcp.ecn))),
             ],
         )
     }

@@ -60,6 +60,8 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     let max_window = document.get("tcp.max_window", |text| window(text, mss))?;
     let receive_buffer = document.get("tcp.receive_buffer", receive_buffer)?;
     let first_ack = document.get("tcp.first_ack", |text| words::choose(words::FIRST_ACK, text))?;
+    let sack = document.get("tcp.sack", |text| words::choose(words::SWITCH, text))?;
+    let ecn = document.get("tcp.ecn", |text| words::choose(words::SWITCH, text))?;
     Ok(TcpConfig {
         congestion: congestion.unwrap_or(defaults.congestion),
         initial_window: initial_window
@@ -68,6 +70,8 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
         receive_buffer: receive_buffer.unwrap_or(defaults.receive_buffer),
         mss,
         first_ack: first_ack.unwrap_or(defaults.first_ack),
+        sack: sack.unwrap_or(defaults.sack),
+        ecn: ecn.unwrap_or(defaults.ecn),
         ..defaults
     })
 }

@@ -24,6 +24,8 @@ pub(crate) const CONGESTION: &[Word<Congestion>] = &[
 
 pub(crate) const FIRST_ACK: &[Word<FirstAck>] = &[("immediate", FirstAck::Immediate), ("delayed", FirstAck::Delayed)];
 
+pub(crate) const SWITCH: &[Word<bool>] = &[("on", true), ("off", false)];
+
 pub(crate) const HTTP_VERSIONS: &[Word<HttpVersion>] = &[
     ("1.0", HttpVersion::Http10),
     ("1.1", HttpVersion::Http11),

@@ -6,9 +6,12 @@
 //!
 //! A leg whose two ends are closed, and of which nothing is on its way any more, makes room for another one.
 
+use crate::architecture::Protocol;
 use crate::network::{Route, Side};
+use crate::packet::Packet;
+use crate::rwbp::{Proxies, ProxyId};
 use crate::slab::Slab;
-use farhop_tcp::{Endpoint, Output, Segment, TcpConfig, TcpError};
+use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -39,10 +42,22 @@ pub(crate) enum Owner {
     Nobody,
 }
 
+/// What carries an end's bytes.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all ends are TCP's, which are better where they are looked for")]
+enum Transport {
+    Tcp(Endpoint),
+    /// The proxy with it has the state of the flow, but for what its send buffer did not take.
+    Rwbp {
+        unsent: Bytes,
+        closes: bool,
+    },
+}
+
 /// One end.
 #[derive(Debug)]
 struct End {
-    endpoint: Endpoint,
+    transport: Transport,
     /// When a wake-up is scheduled, if one is.
     wake: Option<Instant>,
     owner: Owner,
@@ -59,33 +74,61 @@ struct Leg {
     in_flight: u32,
     /// Its place is free.
     is_over: bool,
+    /// How many were opened before it.
+    number: u64,
 }
 
 /// All legs.
 #[derive(Debug)]
 pub(crate) struct Legs {
     legs: Slab<Leg>,
+    /// Where legs over the far link are flows of RWBP.
+    proxies: Option<Proxies>,
     peak: usize,
+    opened: u64,
 }
 
 impl Legs {
-    pub(crate) const fn new() -> Self {
-        Self { legs: Slab::new(), peak: 0 }
+    pub(crate) const fn new(proxies: Option<Proxies>) -> Self {
+        Self { legs: Slab::new(), proxies, peak: 0, opened: 0 }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        route: Route,
+        (route, protocol): (Route, Protocol),
         config: &TcpConfig,
         owners: [Owner; 2],
     ) -> Result<u32, TcpError> {
-        let end = |endpoint, owner| End { endpoint, wake: None, owner, is_closed: false, incoming: VecDeque::new() };
-        let ends = [end(Endpoint::connect(now, config)?, owners[0]), end(Endpoint::listen(config)?, owners[1])];
-        let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false });
+        let end = |transport, owner| End { transport, wake: None, owner, is_closed: false, incoming: VecDeque::new() };
+        let flow = || Transport::Rwbp { unsent: Bytes::ZERO, closes: false };
+        let [near, far] = match protocol {
+            Protocol::Tcp => {
+                [Transport::Tcp(Endpoint::connect(now, config)?), Transport::Tcp(Endpoint::listen(config)?)]
+            }
+            Protocol::Rwbp => [flow(), flow()],
+        };
+        let ends = [end(near, owners[0]), end(far, owners[1])];
+        let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
+        self.opened += 1;
+        if let (Protocol::Rwbp, Some(proxies)) = (protocol, &mut self.proxies) {
+            proxies.open(now, leg, route.line.terminal);
+        }
         self.peak = self.peak.max(self.legs.len());
         Ok(leg)
+    }
+
+    /// The proxy that is with an end, if the leg is a flow of it.
+    pub(crate) fn proxy_of(&self, leg: u32, side: Side) -> Option<ProxyId> {
+        let Leg { route, ends, .. } = &self.legs[leg];
+        let terminal = if side == Side::Near { route.line.terminal } else { 0 };
+        matches!(ends[side as usize].transport, Transport::Rwbp { .. }).then_some(ProxyId { side, terminal })
+    }
+
+    /// The proxies, where there are any.
+    pub(crate) fn proxies(&mut self) -> Option<&mut Proxies> {
+        self.proxies.as_mut()
     }
 
     /// Writes a message, or more of the last one, at one end.
@@ -95,12 +138,36 @@ impl Legs {
             Some(last) if last.exchange == message.exchange => last.bytes += message.bytes,
             _ => incoming.push_back(message),
         }
-        self.end(leg, side).endpoint.write(now, message.bytes);
+        match &mut self.end(leg, side).transport {
+            Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
+            Transport::Rwbp { unsent, .. } => {
+                *unsent += message.bytes;
+                self.resume(now, leg, side);
+            }
+        }
+    }
+
+    /// A flow's send buffer may take more.
+    pub(crate) fn resume(&mut self, now: Instant, leg: u32, side: Side) {
+        let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) else { return };
+        let Transport::Rwbp { unsent, closes } = &mut self.legs[leg].ends[side as usize].transport else { return };
+        if *unsent > Bytes::ZERO {
+            *unsent -= proxies.write(now, id, leg, *unsent);
+        }
+        if *unsent == Bytes::ZERO && *closes {
+            proxies.finish(now, id, leg);
+        }
     }
 
     /// Nothing more will be written at one end.
     pub(crate) fn close(&mut self, now: Instant, leg: u32, side: Side) {
-        self.end(leg, side).endpoint.close(now);
+        match &mut self.end(leg, side).transport {
+            Transport::Tcp(endpoint) => endpoint.close(now),
+            Transport::Rwbp { closes, .. } => {
+                *closes = true;
+                self.resume(now, leg, side);
+            }
+        }
     }
 
     /// One end is nobody's from now on, and is closed.
@@ -121,6 +188,19 @@ impl Legs {
 
     pub(crate) fn route(&self, leg: u32) -> Route {
         self.legs[leg].route
+    }
+
+    /// What tells this leg from those that had or will have its place.
+    pub(crate) fn number(&self, leg: u32) -> u64 {
+        self.legs[leg].number
+    }
+
+    /// What the sender at one end is like, if it is TCP's.
+    pub(crate) fn sender_state(&self, leg: u32, side: Side) -> Option<SenderState> {
+        match &self.legs[leg].ends[side as usize].transport {
+            Transport::Tcp(endpoint) => Some(endpoint.sender_state()),
+            Transport::Rwbp { .. } => None,
+        }
     }
 
     /// How many legs there are.
@@ -144,30 +224,45 @@ impl Legs {
     }
 
     /// A packet arrived.
-    pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, segment: &Segment) {
-        self.end(leg, side).endpoint.handle_segment(now, segment);
+    pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, packet: &Packet) {
+        match packet {
+            Packet::Tcp(segment) => {
+                if let Transport::Tcp(endpoint) = &mut self.end(leg, side).transport {
+                    endpoint.handle_segment(now, segment);
+                }
+            }
+            Packet::Rwbp(packet) => {
+                if let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) {
+                    proxies.handle_packet(now, id, packet);
+                }
+            }
+        }
     }
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, leg: u32, side: Side) -> bool {
         let end = self.end(leg, side);
         let counts = end.wake == Some(now);
-        if counts {
+        if counts && let Transport::Tcp(endpoint) = &mut end.transport {
             end.wake = None;
-            end.endpoint.handle_timeout(now);
+            endpoint.handle_timeout(now);
         }
         counts
     }
 
     /// What an endpoint has to say.
     pub(crate) fn poll(&mut self, leg: u32, side: Side) -> Option<Output> {
-        self.end(leg, side).endpoint.poll()
+        match &mut self.end(leg, side).transport {
+            Transport::Tcp(endpoint) => endpoint.poll(),
+            Transport::Rwbp { .. } => None,
+        }
     }
 
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self, leg: u32, side: Side) -> Option<Instant> {
         let end = self.end(leg, side);
-        let due = end.endpoint.next_timeout().filter(|due| end.wake.is_none_or(|wake| *due < wake))?;
+        let Transport::Tcp(endpoint) = &end.transport else { return None };
+        let due = endpoint.next_timeout().filter(|due| end.wake.is_none_or(|wake| *due < wake))?;
         end.wake = Some(due);
         Some(due)
     }
@@ -194,7 +289,7 @@ impl Legs {
     }
 
     /// Makes room if a leg is over.
-    pub(crate) fn reclaim(&mut self, leg: u32) {
+    pub(crate) fn reclaim(&mut self, now: Instant, leg: u32) {
         let Leg { in_flight, is_over, .. } = self.legs[leg];
         if in_flight == 0 && !is_over && self.is_closed(leg) {
             self.legs[leg].is_over = true;
@@ -204,6 +299,9 @@ impl Legs {
                 if let Owner::Relay { peer } = self.owner(leg, side) {
                     self.end(peer, side.other()).owner = Owner::Nobody;
                 }
+            }
+            if let (Some(id), Some(proxies)) = (self.proxy_of(leg, Side::Near), &mut self.proxies) {
+                proxies.forget(now, leg, id.terminal);
             }
             self.legs.release(leg);
         }

@@ -6,7 +6,7 @@
 //! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
 //! any number of threads.
 //!
-//! Left out so far: architectures but `direct` and `split`, HTTP/2 and 3, DNS and TLS, processing times.
+//! Left out so far: architectures but `direct`, `split` and `rwbp`, HTTP/2 and 3, DNS and TLS, processing times.
 
 mod architecture;
 mod client;
@@ -16,15 +16,19 @@ mod legs;
 mod meter;
 mod metrics;
 mod network;
+mod packet;
 mod page_load;
 mod population;
 mod programs;
 mod report;
+mod rwbp;
 #[cfg(test)]
 mod scenarios;
 mod simulate;
 mod slab;
+mod trace;
 mod world;
 
 pub use engine::EventQueue;
-pub use simulate::{Progress, Simulation, simulate, simulate_with};
+pub use simulate::{Progress, Simulation, simulate, simulate_traced, simulate_with};
+pub use trace::{TraceFiles, TraceSummary};

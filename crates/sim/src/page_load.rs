@@ -6,6 +6,7 @@ use crate::error::{MOST_PACKETS, PATIENCE, SimError};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::programs::Browser;
+use crate::trace::Slot;
 use crate::world::World;
 use farhop_results::{Architecture, CacheState, Load, Source};
 use farhop_scenario::Scenario;
@@ -23,13 +24,27 @@ pub(crate) struct Outcome {
 }
 
 /// Loads the scenario's page once.
-pub(crate) fn load(scenario: &Scenario, architecture: Architecture, seed: u64, run: u32) -> Result<Outcome, SimError> {
+pub(crate) fn load(
+    scenario: &Scenario,
+    architecture: Architecture,
+    seed: u64,
+    run: u32,
+    trace: &Slot,
+) -> Result<Outcome, SimError> {
     check_bounds(scenario)?;
     let chain = Chain::of(architecture)?;
     let client = Client::once(0, scenario.page.clone());
     let mut world =
         World::new((scenario, chain), seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
-    while loaded(&world).is_none() {
+    world.begin_trace(trace.take(run));
+    let outcome = complete(&mut world).and_then(|()| conclude(&world, architecture, run));
+    trace.put(world.end_trace());
+    outcome
+}
+
+/// Lets things happen until the page is there.
+fn complete(world: &mut World<'_>) -> Result<(), SimError> {
+    while loaded(world).is_none() {
         let at = world.step()?.ok_or(SimError::OutOfPatience)?;
         if world.network().traffic().offered > MOST_PACKETS {
             return Err(SimError::TooManyPackets);
@@ -38,7 +53,11 @@ pub(crate) fn load(scenario: &Scenario, architecture: Architecture, seed: u64, r
             return Err(SimError::OutOfPatience);
         }
     }
-    let browser = loaded(&world).ok_or(SimError::OutOfPatience)?;
+    Ok(())
+}
+
+fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<Outcome, SimError> {
+    let browser = loaded(world).ok_or(SimError::OutOfPatience)?;
     let end = browser.end().filter(|end| *end > Instant::START).ok_or(SimError::NoTime)?;
     let load = Load {
         architecture,

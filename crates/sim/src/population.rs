@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::error::SimError;
 use crate::meter::Meter;
 use crate::metrics::{Metrics, half_width, mean};
+use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
 use farhop_scenario::{Scenario, Users};
@@ -40,6 +41,8 @@ pub(crate) struct Replication {
     pub(crate) carried: [Bytes; 2],
     /// Most connections at once.
     pub(crate) connections: usize,
+    /// Packets that were dropped anywhere.
+    pub(crate) dropped: u64,
     pub(crate) events: u64,
     pub(crate) hops: u64,
 }
@@ -53,14 +56,25 @@ pub(crate) struct Case<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) users: &'a Users,
     pub(crate) chain: Chain,
+    /// For the first replication.
+    pub(crate) trace: &'a Slot,
 }
 
-/// Runs one replication; `goes_on` hears of virtual time and returns whether to go on.
-fn replicate(case: &Case<'_>, seed: u64, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
-    let Case { scenario, users, chain } = *case;
-    let (from, end) = (Instant::START + users.warm_up, Instant::START + users.duration);
+/// Runs replication number `run`; `goes_on` hears of virtual time and returns whether to go on.
+fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+    let Case { scenario, users, chain, trace } = *case;
+    let from = Instant::START + users.warm_up;
     let clients = clients(scenario, users, seed);
     let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
+    world.begin_trace(trace.take(run));
+    let result = go(&mut world, users, goes_on);
+    trace.put(world.end_trace());
+    result
+}
+
+/// Lets things happen until the time is over.
+fn go(world: &mut World<'_>, users: &Users, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+    let end = Instant::START + users.duration;
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
         if at < next_step {
@@ -72,7 +86,7 @@ fn replicate(case: &Case<'_>, seed: u64, goes_on: &mut dyn FnMut(Duration) -> bo
             return Ok(None);
         }
     }
-    conclude(&world, users).map(Some)
+    conclude(world, users).map(Some)
 }
 
 fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
@@ -87,6 +101,7 @@ fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
         unfinished: begun.count() as u64,
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
         connections: world.legs().peak(),
+        dropped: world.network().traffic().dropped,
         events: world.event_count(),
         hops: world.network().traffic().hops,
     })
@@ -165,7 +180,7 @@ impl Work<'_> {
             let mut goes_on =
                 |time| sender.send(News::Reached(replication, time)).is_ok() && !self.is_enough.load(Ordering::Relaxed);
             let seed = Stream::new(self.seed, u64::from(replication)).bits(0);
-            let result = Box::new(replicate(&self.case, seed, &mut goes_on));
+            let result = Box::new(replicate(&self.case, seed, replication, &mut goes_on));
             if sender.send(News::Done(replication, result)).is_err() {
                 return;
             }
@@ -191,6 +206,7 @@ fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
 mod tests {
     use super::*;
     use farhop_results::Architecture;
+    use std::sync::LazyLock;
 
     fn scenario(assignments: &[&str]) -> Scenario {
         let usual = ["users.model=zhou-2004", "users.duration=3 min", "users.warm_up=30 s", "access.terminals=6"];
@@ -199,8 +215,9 @@ mod tests {
     }
 
     fn case(scenario: &Scenario) -> Case<'_> {
+        static UNTRACED: LazyLock<Slot> = LazyLock::new(Slot::default);
         let users = scenario.users.as_ref().expect("there are users");
-        Case { scenario, users, chain: Chain::of(Architecture::Direct).expect("it is known") }
+        Case { scenario, users, chain: Chain::of(Architecture::Direct).expect("it is known"), trace: &UNTRACED }
     }
 
     fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
@@ -215,6 +232,20 @@ mod tests {
         assert_eq!(alone, replications(&scenario, 2));
         assert_eq!(alone, replications(&scenario, 7));
         assert_ne!(alone[0], alone[1]);
+    }
+
+    #[test]
+    fn results_are_the_same_byte_by_byte_with_one_thread_and_with_two() {
+        let scenario = scenario(&["run.runs=4", "link.down.loss=1 %", "access.scheme=slotted-aloha"]);
+        let users = scenario.users.as_ref().expect("there are users");
+        let json = |threads: usize| {
+            let all = replications(&scenario, threads);
+            let row = crate::report::of_users(&scenario, users, Architecture::Direct, &all);
+            serde_json::to_string(&row).expect("rows hold finite numbers")
+        };
+        let alone = json(1);
+        assert_eq!(alone, json(2));
+        assert!(alone.contains("\"runs\":4"), "it tells of several replications: {alone}");
     }
 
     #[test]

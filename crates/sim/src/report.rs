@@ -71,8 +71,13 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     });
     let full = shares.into_iter().filter(|(_, share)| share.is_some_and(|share| share > OVERLOAD));
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
+    let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
-    format!("{count} users, {}; link {}; at most {connections} connections at once{full}", users.model, used.join(", "),)
+    format!(
+        "{count} users, {}; link {}; at most {connections} connections at once; {dropped} packets dropped{full}",
+        users.model,
+        used.join(", "),
+    )
 }
 
 /// The share of one direction's rate that was used in the measured time; `None` where the rate is unlimited.
@@ -93,6 +98,9 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
     match architecture {
         Architecture::Split => format!("{tcp} on each of three legs, relays with unlimited memory"),
+        Architecture::Rwbp => {
+            format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond, relays with unlimited memory")
+        }
         _ => tcp,
     }
 }

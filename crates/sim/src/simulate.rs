@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::page_load::{self, Outcome};
 use crate::population::{self, Case};
 use crate::report;
+use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
 use farhop_scenario::{Dns, Scenario, Tls, Users};
@@ -50,9 +51,25 @@ pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
 
 /// The same; `heard` is told of progress, often enough to show it.
 pub fn simulate_with(scenario: &Scenario, seed: u64, heard: &mut dyn FnMut(Progress)) -> Simulation {
+    simulate_and(scenario, seed, &Slot::default(), heard)
+}
+
+/// The same, with everything that happens in the first run of the first architecture written down.
+pub fn simulate_traced(
+    scenario: &Scenario,
+    seed: u64,
+    files: TraceFiles,
+    heard: &mut dyn FnMut(Progress),
+) -> (Simulation, TraceSummary) {
+    let trace = Slot::new(Tracer::new(scenario, files));
+    let simulation = simulate_and(scenario, seed, &trace, heard);
+    (simulation, trace.into_summary().unwrap_or_default())
+}
+
+fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn FnMut(Progress)) -> Simulation {
     let mut simulation = Simulation::default();
     for architecture in scenario.run.architectures.iter().copied() {
-        if let Err(reason) = simulation.add(scenario, architecture, seed, heard) {
+        if let Err(reason) = simulation.add(scenario, architecture, seed, trace, heard) {
             simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
         }
     }
@@ -66,6 +83,7 @@ impl Simulation {
         scenario: &Scenario,
         architecture: Architecture,
         seed: u64,
+        trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
         Chain::of(architecture)?;
@@ -73,8 +91,8 @@ impl Simulation {
             return Err(SimError::Unknown(what));
         }
         match &scenario.users {
-            Some(users) => self.add_users(scenario, users, architecture, seed, heard),
-            None => self.add_loads(scenario, architecture, seed, heard),
+            Some(users) => self.add_users(scenario, users, architecture, seed, trace, heard),
+            None => self.add_loads(scenario, architecture, seed, trace, heard),
         }
     }
 
@@ -84,11 +102,12 @@ impl Simulation {
         scenario: &Scenario,
         architecture: Architecture,
         seed: u64,
+        trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
         let runs = if is_random(scenario) { scenario.run.runs.max(1) } else { 1 };
         let load = |run: u32| {
-            let outcome = page_load::load(scenario, architecture, seed.wrapping_add(u64::from(run)), run)?;
+            let outcome = page_load::load(scenario, architecture, seed.wrapping_add(u64::from(run)), run, trace)?;
             heard(Progress { architecture, run, reached: outcome.end, end: None });
             Ok(outcome)
         };
@@ -108,9 +127,10 @@ impl Simulation {
         users: &Users,
         architecture: Architecture,
         seed: u64,
+        trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        let case = Case { scenario, users, chain: Chain::of(architecture)? };
+        let case = Case { scenario, users, chain: Chain::of(architecture)?, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
         let replications = population::run(case, seed, population::cores(), &mut heard)?;
         self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();

@@ -4,7 +4,7 @@
 //! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
 //! the wake-up stays, finds nothing to do, and is scheduled anew.
 
-use crate::architecture::Chain;
+use crate::architecture::{Chain, Protocol};
 use crate::client::Client;
 use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
@@ -12,9 +12,13 @@ use crate::legs::{Legs, Message, Owner};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::network::{Line, Network, Outcome, Route, Side};
+use crate::packet::Packet;
 use crate::programs::Origin;
+use crate::rwbp::{Proxies, ProxyId};
+use crate::trace::Tracer;
 use farhop_scenario::Scenario;
-use farhop_tcp::{Output, Segment};
+use farhop_tcp::Output;
+use farhop_transport as transport;
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpVersion, LoaderAction};
 use std::collections::VecDeque;
@@ -26,6 +30,8 @@ pub(crate) enum Event {
     Stage(u32),
     /// A timer of an endpoint runs out.
     End { side: Side, leg: u32 },
+    /// A proxy of RWBP has something to do.
+    Proxy { side: Side, terminal: u16 },
     /// A server has thought long enough.
     Origin(u32),
     /// A client has something to do by itself.
@@ -43,7 +49,7 @@ pub(crate) struct World<'a> {
     now: Instant,
     events: Events,
     event_count: u64,
-    network: Network<Segment>,
+    network: Network<Packet>,
     legs: Legs,
     /// The server's side of each leg that has one.
     origins: Vec<Origin>,
@@ -72,7 +78,7 @@ impl<'a> World<'a> {
             events: EventQueue::new(),
             event_count: 0,
             network: Network::new(scenario, servers, seed, meter),
-            legs: Legs::new(),
+            legs: Legs::new(chain.has(Protocol::Rwbp).then(|| Proxies::new(scenario))),
             origins: Vec::new(),
             clients,
             touched: VecDeque::new(),
@@ -98,6 +104,12 @@ impl<'a> World<'a> {
                     self.drain(leg, side)?;
                 }
             }
+            Event::Proxy { side, terminal } => {
+                let id = ProxyId { side, terminal };
+                if self.legs.proxies().is_some_and(|proxies| proxies.handle_timeout(at, id)) {
+                    self.drain_proxy(id)?;
+                }
+            }
             Event::Origin(leg) => {
                 self.answer(leg);
                 self.drain(leg, Side::Far)?;
@@ -117,8 +129,24 @@ impl<'a> World<'a> {
         self.event_count
     }
 
-    pub(crate) fn network(&self) -> &Network<Segment> {
+    /// From now on `tracer` writes down what happens; nothing has happened yet.
+    pub(crate) fn begin_trace(&mut self, tracer: Option<Box<Tracer>>) {
+        self.network.begin_trace(tracer);
+    }
+
+    /// The run is over.
+    pub(crate) fn end_trace(&mut self) -> Option<Box<Tracer>> {
+        self.network.end_trace()
+    }
+
+    pub(crate) fn network(&self) -> &Network<Packet> {
         &self.network
+    }
+
+    /// The network, for tests that look into it.
+    #[cfg(test)]
+    pub(crate) fn network_mut(&mut self) -> &mut Network<Packet> {
+        &mut self.network
     }
 
     pub(crate) fn clients(&self) -> &[Client] {
@@ -160,7 +188,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn handle_outcome(&mut self, outcome: &Outcome<Segment>) -> Result<(), SimError> {
+    fn handle_outcome(&mut self, outcome: &Outcome<Packet>) -> Result<(), SimError> {
         match outcome {
             Outcome::Arrived { leg, side, packet } => {
                 self.legs.landed(*leg);
@@ -169,7 +197,7 @@ impl<'a> World<'a> {
             }
             Outcome::Dropped { leg } => {
                 self.legs.landed(*leg);
-                self.legs.reclaim(*leg);
+                self.legs.reclaim(self.now, *leg);
             }
             Outcome::Duplicated { leg } => self.legs.sent(*leg),
         }
@@ -178,9 +206,12 @@ impl<'a> World<'a> {
 
     /// Takes in all that an endpoint has to say, then sees to its timer.
     fn drain(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        if let Some(id) = self.legs.proxy_of(leg, side) {
+            return self.drain_proxy(id);
+        }
         while let Some(output) = self.legs.poll(leg, side) {
             match output {
-                Output::Transmit { segment, .. } => self.transmit(leg, side, segment),
+                Output::Transmit { segment, .. } => self.transmit(leg, side, Packet::Tcp(segment)),
                 Output::Connected { .. } => self.connected(leg, side)?,
                 Output::Received { bytes, .. } => self.received(leg, side, bytes),
                 Output::Finished { .. } => self.finished(leg, side),
@@ -188,17 +219,63 @@ impl<'a> World<'a> {
             }
         }
         self.network.settle(self.now, &mut self.events);
+        if let Some(tracer) = self.network.tracer()
+            && let Some(state) = self.legs.sender_state(leg, side)
+        {
+            tracer.observe(self.now, self.legs.number(leg), side, &state);
+        }
         if let Some(due) = self.legs.rearm(leg, side) {
             self.events.push(due, Event::End { side, leg });
         }
-        self.legs.reclaim(leg);
+        self.legs.reclaim(self.now, leg);
         Ok(())
     }
 
-    fn transmit(&mut self, leg: u32, side: Side, segment: Segment) {
+    /// Takes in all that a proxy of RWBP has to say, then sees to its timer.
+    fn drain_proxy(&mut self, id: ProxyId) -> Result<(), SimError> {
+        let ProxyId { side, terminal } = id;
+        let room = self.network.queue_room(side, terminal);
+        if let Some(proxies) = self.legs.proxies() {
+            proxies.set_link_room(self.now, id, room);
+        }
+        while let Some(output) = self.legs.proxies().and_then(|proxies| proxies.poll(id)) {
+            match output {
+                transport::Output::Transmit { packet, .. } => self.transmit(packet.flow.0, side, Packet::Rwbp(packet)),
+                transport::Output::Connected { stream, .. } => {
+                    if let Some(stream) = stream {
+                        self.connected(stream.0, side)?;
+                    }
+                }
+                transport::Output::Received { stream, bytes, finished, .. } => {
+                    if let Some(proxies) = self.legs.proxies() {
+                        proxies.read(self.now, id, stream.0, bytes);
+                    }
+                    self.received(stream.0, side, bytes);
+                    if finished {
+                        self.finished(stream.0, side);
+                    }
+                }
+                transport::Output::Room { stream, .. } => self.legs.resume(self.now, stream.0, side),
+                transport::Output::Closed { stream, .. } => {
+                    self.legs.closed(stream.0, side);
+                    self.legs.reclaim(self.now, stream.0);
+                }
+            }
+        }
+        self.network.settle(self.now, &mut self.events);
+        if let Some(due) = self.legs.proxies().and_then(|proxies| proxies.rearm(self.now, id)) {
+            self.events.push(due, Event::Proxy { side, terminal });
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self, leg: u32, side: Side, packet: Packet) {
         self.legs.sent(leg);
         let route = self.legs.route(leg);
-        self.network.send(self.now, side, (leg, route), segment);
+        if let Some(tracer) = self.network.tracer() {
+            tracer.sent(self.now, (leg, self.legs.number(leg)), route, side, &packet);
+        }
+        self.network.send(self.now, side, (leg, route), packet);
     }
 
     fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
@@ -336,7 +413,7 @@ impl<'a> World<'a> {
         let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
         let far = if is_last { Owner::Origin { client } } else { Owner::Opener { client, next: number + 1 } };
         let route = Route { line, near: span.0, far: span.1 };
-        let leg = self.legs.open(self.now, route, &self.scenario.tcp, [near, far])?;
+        let leg = self.legs.open(self.now, (route, span.2), &self.scenario.tcp, [near, far])?;
         origin_of(&mut self.origins, leg).reset();
         Ok(leg)
     }

@@ -3,6 +3,7 @@
 use farhop_results::{Architecture, Row};
 use farhop_scenario::{Scenario, open};
 use farhop_sim::{Simulation, simulate};
+use proptest::prelude::*;
 
 fn scenario(name: &str, assignments: &[&str]) -> Scenario {
     let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
@@ -18,16 +19,14 @@ fn row(simulation: &Simulation, architecture: Architecture) -> &Row {
 fn both(name: &str, assignments: &[&str]) -> [f64; 2] {
     let all = [assignments, &["run.architectures=direct,split", "run.runs=5"]].concat();
     let simulation = simulate(&scenario(name, &all), 1);
-    let times =
-        [Architecture::Direct, Architecture::Split].map(|architecture| row(&simulation, architecture).page_load_s);
-    times
+    [Architecture::Direct, Architecture::Split].map(|architecture| row(&simulation, architecture).page_load_s)
 }
 
 #[test]
 fn proxies_at_both_ends_of_a_path_that_is_all_link_change_nothing() {
     // Lan and wan cost nothing here, so that each leg but the middle one is there at once.
     let [direct, split] = both("demo", &[]);
-    assert!((split / direct - 1.0).abs() < 0.01);
+    assert!((split / direct - 1.0).abs() < 0.01, "{split} s instead of {direct} s");
 }
 
 #[test]
@@ -44,17 +43,44 @@ fn losses_beyond_the_link_are_repaired_there() {
 }
 
 #[test]
-fn split_loads_are_whole() {
-    for version in ["1.0", "1.1", "1.1-pipelined"] {
-        let version = format!("http.version={version}");
-        let assignments =
-            ["run.architectures=split", "link.down.loss=2 %", "wan.delay=30 ms", "wan.loss=1 %", &version];
+fn loads_through_relays_are_whole() {
+    for (version, architecture) in
+        [("1.0", "split"), ("1.1", "split"), ("1.1-pipelined", "split"), ("1.0", "rwbp"), ("1.1", "rwbp")]
+    {
+        let [version, architecture] = [format!("http.version={version}"), format!("run.architectures={architecture}")];
+        let assignments = [&architecture, "link.down.loss=2 %", "wan.delay=30 ms", "wan.loss=1 %", &version];
         let scenario = scenario("demo", &assignments);
-        for load in simulate(&scenario, 3).loads {
+        let loads = simulate(&scenario, 3).loads;
+        assert!(!loads.is_empty(), "{assignments:?}");
+        for load in loads {
             let sizes: Vec<u64> = scenario.page.objects.iter().map(|object| object.size.get()).collect();
             assert_eq!(load.objects.iter().map(|object| object.bytes).collect::<Vec<_>>(), sizes, "{version}");
         }
     }
+}
+
+#[test]
+fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
+    // A queue of a few packets, a link that many flows overload.
+    let assignments = [
+        "run.architectures=rwbp",
+        "users.model=zhou-2004, sizes = fixed",
+        "users.duration=3 min",
+        "users.warm_up=0 s",
+        "run.runs=1",
+        "access.terminals=64",
+        "access.scheme=dedicated",
+        "link.down.queue=5 kB",
+        "link.down.rate=1 Mbit/s",
+    ];
+    let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
+    let rwbp = row(&simulation, Architecture::Rwbp);
+    assert!(rwbp.note.as_deref().is_some_and(|note| note.contains("; 0 packets dropped")), "{:?}", rwbp.note);
+    let one = ["page.objects=1", "page.size=1 MB", "run.architectures=rwbp"];
+    let alone = row(&simulate(&scenario("demo", &one), 1), Architecture::Rwbp).page_load_s;
+    // 1 MB in packets of 1448 B with 40 B of headers at 900 kbit/s.
+    let at_peak_rate = 1e6 * 8.0 / 900e3 * 1488.0 / 1448.0;
+    assert!((at_peak_rate..at_peak_rate + 2.0).contains(&alone), "{alone} s, at the peak rate {at_peak_rate} s");
 }
 
 #[test]
@@ -66,12 +92,38 @@ fn users_see_the_same_pages_through_every_architecture() {
         "run.runs=1",
         "access.terminals=8",
         "access.scheme=dedicated",
-        "run.architectures=direct,split",
+        "run.architectures=direct,split,rwbp",
     ];
     let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
-    let [direct, split] = [Architecture::Direct, Architecture::Split]
+    let [direct, split, rwbp] = [Architecture::Direct, Architecture::Split, Architecture::Rwbp]
         .map(|architecture| row(&simulation, architecture).users.expect("users have times"));
     assert!(split.page_load_mean_s < direct.page_load_mean_s);
+    assert!(rwbp.page_load_mean_s < direct.page_load_mean_s);
     // As many pages as the faster loads leave time for.
     assert!(split.count >= direct.count && split.count < direct.count * 5 / 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever is lost anywhere, and however small the windows, relays pass on every byte.
+    #[test]
+    fn every_load_through_relays_is_whole(
+        architecture in prop::sample::select(vec!["split", "rwbp"]),
+        version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined"]),
+        window in prop::sample::select(vec!["3 kB", "20 kB", "unlimited"]),
+        losses in prop::array::uniform3(0_u32..6), kbps in 100_u64..20_000, seed in 0_u64..1000,
+    ) {
+        let [lan, link, wan] = losses.map(|loss| format!("loss={loss} %"));
+        let scenario = scenario("demo", &[
+            &format!("run.architectures={architecture}"), &format!("http.version={version}"), &format!("tcp.max_window={window}"),
+            &format!("lan.{lan}"), &format!("link.down.{link}"), &format!("link.up.{link}"), &format!("wan.{wan}"),
+            &format!("link.down.rate={kbps} kbit/s"), "wan.delay=10 ms", "lan.rate=5 Mbit/s",
+            "page.objects=8", "page.size=30 kB", "run.runs=1",
+        ]);
+        let simulation = simulate(&scenario, seed);
+        prop_assert!(simulation.gaps.is_empty(), "{:?}", simulation.gaps);
+        let bytes: u64 = simulation.loads[0].objects.iter().map(|object| object.bytes).sum();
+        prop_assert_eq!(bytes, scenario.page.total_bytes().get());
+    }
 }

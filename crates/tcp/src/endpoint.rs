@@ -266,6 +266,49 @@ mod tests {
     }
 
     #[test]
+    fn after_a_timeout_new_data_shows_whether_it_was_needless() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut server = Endpoint::listen(&config).expect("CUBIC is there");
+        let segment = |ms: u64, acknowledged: u64, syn| Segment {
+            syn,
+            sequence: if syn { Sequence::SYN } else { Sequence::FIRST_BYTE },
+            acknowledgment: (!syn).then(|| Sequence::FIRST_BYTE + config.mss * acknowledged),
+            window: Bytes::kb(64),
+            timestamps: crate::Timestamps { value: 0, echo: crate::Timestamps::at(at(ms)) },
+            ..Segment::default()
+        };
+        server.handle_segment(at(0), &segment(0, 0, true));
+        server.handle_segment(at(100), &segment(0, 0, false));
+        server.write(at(100), config.mss * 30);
+        let mut sent = Vec::new();
+        let mut collect = |server: &mut Endpoint| {
+            let first = sent.len();
+            let transmitted = outputs(server).into_iter().filter_map(|output| match output {
+                Output::Transmit { segment, .. } => Some((segment.sequence - Sequence::FIRST_BYTE).get() / 1448),
+                _ => None,
+            });
+            sent.extend(transmitted);
+            sent[first..].to_vec()
+        };
+        assert_eq!(collect(&mut server)[1..], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let mut now = at(100);
+        while !collect(&mut server).contains(&0) {
+            now = server.next_timeout().expect("a timer runs");
+            server.handle_timeout(now);
+        }
+        let (soon, later) = (now + Duration::from_millis(100), now + Duration::from_millis(101));
+        // The repetition is acknowledged, and nothing else: RFC 5682 §3.1 step 2b.
+        server.handle_segment(soon, &segment(5000, 1, false));
+        assert_eq!(collect(&mut server), [11, 12], "the probe was segment 10");
+        // A duplicate shows that the loss was real (step 3a).
+        let mut duplicate = segment(5000, 1, false);
+        let start = Sequence::FIRST_BYTE + config.mss * 11;
+        duplicate.add_sack_block(crate::SackBlock { start, end: start + config.mss });
+        server.handle_segment(later, &duplicate);
+        assert_eq!(collect(&mut server)[0], 1);
+    }
+
+    #[test]
     fn nothing_counts_before_a_syn() {
         let mut server = Endpoint::listen(&TcpConfig::of(Profile::Linux)).expect("CUBIC is there");
         let stray = Segment { sequence: Sequence::FIRST_BYTE, payload: Bytes::new(10), ..Segment::default() };

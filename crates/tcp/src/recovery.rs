@@ -71,6 +71,9 @@ impl Sender {
         } else {
             classic::judge(self, now, &news);
         }
+        if news.advanced {
+            self.consider_buffer();
+        }
     }
 
     /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment.
@@ -98,7 +101,7 @@ impl Sender {
     /// Brings the scoreboard up to date.
     fn take_in(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence, moved: bool, news: &mut News) {
         (news.echo, news.marked) = (segment.timestamps.echo, segment.ece && !segment.syn);
-        (news.prior_in_flight, news.prior_lost) = (self.scoreboard.in_flight(), self.scoreboard.total_lost());
+        (news.prior_in_flight, news.prior_lost) = (self.in_network(), self.scoreboard.total_lost());
         news.advanced = acknowledgment > self.unacknowledged;
         if !segment.sack.is_empty() {
             news.twice = undo::duplicate(segment);

@@ -186,7 +186,7 @@ impl Sender {
             maybe_delayed: news.covered.segments == 1 && news.covered.bytes < self.mss,
             newly_lost: self.scoreboard.total_lost() - news.prior_lost,
             prior_in_flight: news.prior_in_flight,
-            in_flight: self.scoreboard.in_flight(),
+            in_flight: self.in_network(),
             repair: self.repair(),
             smoothed_rtt: self.rtt.smoothed(),
             ..sample

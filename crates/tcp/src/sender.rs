@@ -45,6 +45,9 @@ pub(crate) struct Sender {
     /// What the send buffer holds; `None`: everything. And whether the application waits for room in it.
     buffer: Option<Bytes>,
     blocked: bool,
+    /// An acknowledgement may yet let the buffer grow; the round of data in which it last did ends here.
+    may_expand: bool,
+    expanded: Sequence,
     closing: bool,
     opened: bool,
     /// SND.UNA + SND.WND at its furthest, and the largest window ever offered.
@@ -102,6 +105,8 @@ impl Sender {
             accepted: Sequence::FIRST_BYTE,
             buffer,
             blocked: false,
+            may_expand: false,
+            expanded: Sequence::SYN,
             closing: false,
             opened: false,
             window_edge: Sequence::SYN,
@@ -273,7 +278,9 @@ impl Sender {
         if self.accepted == self.written {
             return;
         }
-        self.expand_buffer();
+        if core::mem::take(&mut self.may_expand) && self.accepted == self.next && self.fits(self.mss) {
+            self.expand_buffer();
+        }
         let limit = self.buffer.unwrap_or(Bytes::new(u64::MAX / 4));
         let held = self.accepted - self.unacknowledged;
         if self.blocked && held * 3 > limit * 2 {
@@ -286,10 +293,20 @@ impl Sender {
         self.blocked = waiting > room;
     }
 
-    /// The buffer grows when all of it is on the way and the congestion window has room for more (tcp_should_expand_sndbuf()).
+    /// While the application waits for room, an acknowledgement lets the buffer grow if it leaves the congestion window unfilled
+    /// (tcp_should_expand_sndbuf()): when all data is on the way, and for a moment at the start of each round of data, when the
+    /// kernel waits to send larger pieces.
+    pub(crate) fn consider_buffer(&mut self) {
+        self.may_expand = self.blocked;
+        if self.blocked && self.unacknowledged > self.expanded {
+            self.expanded = self.next;
+            self.expand_buffer();
+        }
+    }
+
     fn expand_buffer(&mut self) {
         let (Some(buffer), Some(largest)) = (self.buffer, self.behavior.send_buffer) else { return };
-        if self.accepted == self.next && buffer < largest && self.fits(self.mss) {
+        if buffer < largest {
             let wanted = behavior::linux_send_buffer(self.congestion.window().max(self.initial_window), self.mss);
             self.buffer = Some(buffer.max(wanted.min(largest)));
         }

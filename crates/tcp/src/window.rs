@@ -194,6 +194,8 @@ mod tests {
         assert_eq!(window.promise(at(10_000)), Bytes::new(2000));
         window.hold(Bytes::new(6100));
         assert!(!window.is_update_due(at(10_000)), "not yet twice as much");
+        window.hold(Bytes::new(6000));
+        assert!(window.is_update_due(at(10_000)));
     }
 
     #[test]

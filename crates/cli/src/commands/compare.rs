@@ -1,6 +1,7 @@
-//! `farhop compare`, `simulate` and `measure`: engines in, one set of results out.
+//! `farhop compare` and `measure`: engines in, one set of results out.
 
 use crate::args::{Run, ScenarioArgs};
+use crate::commands::simulate;
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::{host, output};
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     let mut run = Session::open(&args.scenario)?;
     run.predict();
-    run.simulate();
+    run.simulate(None)?;
     let measured = match emu::availability() {
         Ok(()) => run.measure(),
         Err(error) => {
@@ -31,14 +32,6 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     let dir = args.out.clone().unwrap_or_else(default);
     run.finish(args.json, Some(&dir))?;
     measured.map(|()| ExitCode::SUCCESS)
-}
-
-/// The simulator alone.
-pub(crate) fn simulate(args: &Run) -> Result<ExitCode, CliError> {
-    single(args, |run| {
-        run.simulate();
-        Ok(())
-    })
 }
 
 /// The real thing alone.
@@ -69,6 +62,7 @@ pub(super) fn nothing_yet(scenario: &Scenario) -> Results {
         simulation: None,
         ranking: Vec::new(),
         grid: None,
+        series: None,
         manifest: host::manifest(scenario),
     }
 }
@@ -99,10 +93,11 @@ impl Session {
         });
     }
 
-    fn simulate(&mut self) {
-        self.progress.say("simulating");
+    /// Simulates, with a trace in this folder if one is asked for.
+    pub(super) fn simulate(&mut self, trace: Option<&Path>) -> Result<(), CliError> {
         let before = host::cpu_s();
-        let simulation = farhop_sim::simulate(&self.scenario, self.scenario.run.seed);
+        let (simulation, series) = simulate::run(&self.scenario, trace, &self.progress)?;
+        self.results.series = series;
         self.results.rows.extend(simulation.rows);
         self.results.gaps.extend(simulation.gaps);
         self.results.loads.extend(simulation.loads);
@@ -113,6 +108,7 @@ impl Session {
             peak_rss_bytes: host::peak_rss_bytes(),
             seed: self.scenario.run.seed,
         });
+        Ok(())
     }
 
     fn measure(&mut self) -> Result<(), CliError> {

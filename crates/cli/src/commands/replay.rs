@@ -2,7 +2,7 @@
 
 use crate::args::Replay;
 use crate::error::CliError;
-use farhop_emu::replay::{ReplayError, ReplaySummary, verify_log};
+use farhop_recording::replay::{ReplayError, ReplaySummary, verify_log};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Write};

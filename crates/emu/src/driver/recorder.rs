@@ -6,10 +6,10 @@
 
 use super::frame::Frame;
 use crate::EmuError;
-use crate::pcap::{Capture, Event};
-use crate::replay::words::{header, log_input, log_output};
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{Change, ChannelConfig, Output, Port};
+use farhop_recording::words::{header, log_input, log_output};
+use farhop_results::capture::Capture;
 use farhop_results::packet_log::Writer;
 use farhop_units::Instant;
 use std::fs::File;
@@ -237,20 +237,17 @@ impl Writing {
     }
 
     fn write(&mut self, entry: &Entry, bytes: &mut &[u8]) -> io::Result<()> {
-        let (record, at, port, packet, event) = match entry {
+        let (record, packet) = match entry {
             Entry::Change(at, change) => {
                 let input = Input::Change { at: *at, change: Change::clone(change) };
                 return self.log.as_mut().map_or(Ok(()), |log| log.write(&log_input(&input)));
             }
             Entry::Arrival(at, port, packet) => {
                 let input = Input::Arrival { at: *at, port: *port, packet: *packet };
-                (log_input(&input), *at, *port, packet, Event::Arrival)
+                (log_input(&input), packet)
             }
             Entry::Output(output) => match output {
-                Output::Deliver { at, port, packet } => (log_output(output), *at, *port, packet, Event::Delivery),
-                Output::Drop { at, port, packet, reason } => {
-                    (log_output(output), *at, *port, packet, Event::Drop(*reason))
-                }
+                Output::Deliver { packet, .. } | Output::Drop { packet, .. } => (log_output(output), packet),
             },
         };
         if let Some(log) = &mut self.log {
@@ -259,7 +256,7 @@ impl Writing {
         if let Some(capture) = &mut self.capture {
             let (own, rest) = bytes.split_at(packet.bytes.get() as usize);
             *bytes = rest;
-            capture.write(at, port, own, event)?;
+            capture.write(&record, own)?;
         }
         Ok(())
     }

@@ -6,10 +6,11 @@ use super::writer::{Delivery, Handed, MOST_SPARE, Pool};
 use super::{LARGEST_BUNDLE, MTU, Writers};
 use crate::clock::Clock;
 use crate::device::Device;
-use crate::record::{DirectionStatus, LinkRecord, LinkStatus};
+use crate::record::{DirectionStatus, LinkStatus};
 use crate::{EmuError, host};
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{Change, Channel, ChannelConfig, Counters, Destination, Direction, DropReason, Output, Port};
+use farhop_recording::LinkRecord;
 use farhop_units::{Bytes, Instant};
 use std::sync::Arc;
 

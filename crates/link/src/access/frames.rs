@@ -39,7 +39,8 @@ pub(super) struct Frames {
     /// The first position of it that is still to come.
     position: u32,
     plan: Plan,
-    due: Option<Due>,
+    /// What is due next, and when.
+    due: Option<(Due, Instant)>,
     in_flight: VecDeque<Request>,
     /// Terminals that ask in the request slot being played.
     asking: Vec<u16>,
@@ -94,10 +95,7 @@ impl Frames {
 
     /// What [`Frames::step`] does next is due then.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.due.map(|due| match due {
-            Due::Position(position) => self.layout.position_start(self.frame, position),
-            Due::NextFrame => self.layout.start(self.frame + 1),
-        })
+        self.due.map(|(_, at)| at)
     }
 
     /// Something more waits at `terminal`.
@@ -115,7 +113,7 @@ impl Frames {
 
     /// Does what is due.
     pub(super) fn step(&mut self, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
-        let action = match self.due? {
+        let action = match self.due?.0 {
             Due::NextFrame => {
                 self.next_frame();
                 None
@@ -150,7 +148,7 @@ impl Frames {
         }
         let position = self.layout.position_after(self.frame, now);
         // What is due and was not done stays.
-        let bound = if let Some(Due::Position(due)) = self.due { due } else { self.layout.positions() };
+        let bound = if let Some((Due::Position(due), _)) = self.due { due } else { self.layout.positions() };
         self.pass_to(position.min(bound));
         if is_idle {
             self.leave_contention();
@@ -269,9 +267,9 @@ impl Frames {
 
     fn find_due(&mut self) {
         self.due = match self.next_position() {
-            Some(position) => Some(Due::Position(position)),
+            Some(position) => Some((Due::Position(position), self.layout.position_start(self.frame, position))),
             None if self.plan.is_idle() => None,
-            None => Some(Due::NextFrame),
+            None => Some((Due::NextFrame, self.layout.start(self.frame + 1))),
         };
     }
 

@@ -148,6 +148,8 @@ pub(super) struct Layout {
     first: u64,
     frame: u64,
     header: u64,
+    /// Length of a frame.
+    length: Duration,
     /// Bytes of data in a slot.
     pub(super) payload: Bytes,
 }
@@ -176,12 +178,13 @@ impl Layout {
         let frame = shape.frame_time(rate).max(least).min(MAX_FRAME);
         let payload = shape.payload(frame.saturating_sub(header), rate).max(Bytes::new(1));
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Self { shape, epoch, first, frame: nanos(frame), header: nanos(header.min(frame / 2)), payload }
+        let header = nanos(header.min(frame / 2));
+        Self { shape, epoch, first, frame: nanos(frame), header, length: frame, payload }
     }
 
     /// Length of a frame.
     pub(super) fn frame(&self) -> Duration {
-        Duration::from_nanos(self.frame)
+        self.length
     }
 
     /// Data slots of a frame.
@@ -201,12 +204,13 @@ impl Layout {
 
     /// When frame number `frame` starts.
     pub(super) fn start(&self, frame: u64) -> Instant {
-        self.epoch + Duration::from_nanos(self.frame.saturating_mul(frame.saturating_sub(self.first)))
+        let passed = self.frame.saturating_mul(frame.saturating_sub(self.first));
+        Instant::from_nanos(self.epoch.as_nanos().saturating_add(passed))
     }
 
     /// The frame in which `now` lies, of those at the present rate; one that starts at `now` counts.
     pub(super) fn frame_at(&self, now: Instant) -> u64 {
-        let passed = u64::try_from((now - self.epoch).as_nanos()).unwrap_or(u64::MAX);
+        let passed = now.as_nanos().saturating_sub(self.epoch.as_nanos());
         self.first + passed / self.frame
     }
 
@@ -217,7 +221,7 @@ impl Layout {
 
     /// The first frame that starts at `at` or later.
     pub(super) fn frame_from(&self, at: Instant) -> u64 {
-        let passed = u64::try_from((at - self.epoch).as_nanos()).unwrap_or(u64::MAX);
+        let passed = at.as_nanos().saturating_sub(self.epoch.as_nanos());
         self.first + passed.div_ceil(self.frame)
     }
 
@@ -228,7 +232,7 @@ impl Layout {
             None => (self.header * u64::from(position)).div_ceil(requests.into()),
             Some(slot) => self.header + ((self.frame - self.header) * u64::from(slot)).div_ceil(slots.into()),
         };
-        self.start(frame) + Duration::from_nanos(offset)
+        Instant::from_nanos(self.start(frame).as_nanos().saturating_add(offset))
     }
 
     /// The first position of `frame` that starts after `now`; one past the last if there is none.
@@ -238,7 +242,7 @@ impl Layout {
         if now < start {
             return 0;
         }
-        let passed = u64::try_from((now - start).as_nanos()).unwrap_or(u64::MAX).min(self.frame);
+        let passed = (now.as_nanos() - start.as_nanos()).min(self.frame);
         let position = match passed.checked_sub(self.header) {
             None => passed * u64::from(requests) / self.header,
             Some(passed) => u64::from(requests) + passed * u64::from(slots) / (self.frame - self.header),

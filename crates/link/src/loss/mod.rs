@@ -45,6 +45,11 @@ impl Loss {
         self.losses.happens(index, probability)
     }
 
+    /// So many packets have passed unharmed.
+    pub(crate) fn skip(&mut self, packets: u64) {
+        self.packets += packets;
+    }
+
     /// Changes the model. The streams go on; a bursty channel begins good.
     pub(crate) fn set_model(&mut self, model: LossModel) {
         self.model = model;

@@ -30,7 +30,7 @@ enum Schedule {
         period: Duration,
         length: Duration,
     },
-    Random(RandomPhases),
+    Random(Box<RandomPhases>),
 }
 
 /// A time from `begin` to before `end` that is one outage, or free of them.
@@ -94,7 +94,7 @@ impl Schedule {
             Outages::None => Self::Never,
             Outages::At(ref windows) => Self::Listed(Arc::clone(windows)),
             Outages::Periodic { first, period, length } => Self::Periodic { first, period, length },
-            Outages::Random { up, down } => Self::Random(RandomPhases::new(stream, up, down)),
+            Outages::Random { up, down } => Self::Random(Box::new(RandomPhases::new(stream, up, down))),
         }
     }
 

@@ -37,10 +37,11 @@ pub(crate) struct Queue<P> {
 #[derive(Debug)]
 enum Scheduler<P> {
     DropTail(Fifo<P>),
-    CoDel(CoDelQueue<P>),
-    FairQueue(FairQueue<P>),
-    FqCoDel(FairQueue<P>),
-    Priority(PriorityQueue<P>),
+    // The larger ones are kept apart: most of thousands of terminals' queues are of the first kind.
+    CoDel(Box<CoDelQueue<P>>),
+    FairQueue(Box<FairQueue<P>>),
+    FqCoDel(Box<FairQueue<P>>),
+    Priority(Box<PriorityQueue<P>>),
 }
 
 impl<P: Packet> Queue<P> {
@@ -65,6 +66,16 @@ impl<P: Packet> Queue<P> {
         match &mut self.scheduler {
             Scheduler::DropTail(packets) => packets.pop_front().map(|waiting| waiting.slot),
             scheduler => scheduler.dequeue(now, dropped),
+        }
+    }
+
+    /// How many bytes may join what waits; `None` without a bound. A queue that counts packets takes any size or none.
+    pub(crate) fn room(&self) -> Option<Bytes> {
+        let waiting = self.count();
+        match self.limit {
+            QueueLimit::Bytes(limit) => Some(limit.saturating_sub(waiting.bytes)),
+            QueueLimit::Packets(limit) if waiting.packets >= limit => Some(Bytes::ZERO),
+            QueueLimit::Packets(_) | QueueLimit::Unlimited => None,
         }
     }
 
@@ -112,10 +123,10 @@ impl<P: Packet> Scheduler<P> {
     fn new(discipline: Discipline) -> Self {
         match discipline {
             Discipline::DropTail => Self::DropTail(Fifo::new()),
-            Discipline::CoDel(codel) => Self::CoDel(CoDelQueue::new(codel)),
-            Discipline::FairQueue { quantum } => Self::FairQueue(FairQueue::new(quantum, None)),
-            Discipline::FqCoDel { quantum, codel } => Self::FqCoDel(FairQueue::new(quantum, Some(codel))),
-            Discipline::Priority => Self::Priority(PriorityQueue::new()),
+            Discipline::CoDel(codel) => Self::CoDel(Box::new(CoDelQueue::new(codel))),
+            Discipline::FairQueue { quantum } => Self::FairQueue(Box::new(FairQueue::new(quantum, None))),
+            Discipline::FqCoDel { quantum, codel } => Self::FqCoDel(Box::new(FairQueue::new(quantum, Some(codel)))),
+            Discipline::Priority => Self::Priority(Box::new(PriorityQueue::new())),
         }
     }
 

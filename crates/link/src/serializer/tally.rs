@@ -23,7 +23,14 @@ enum Factor {
     /// Both fit 64 bits, as they do but for rates and redundancies of many digits.
     Narrow { numerator: u64, denominator: NonZeroU64, fraction: u64 },
     /// They do not.
-    Wide { numerator: u128, denominator: u128, fraction: u128 },
+    Wide(Box<Wide>),
+}
+
+#[derive(Debug)]
+struct Wide {
+    numerator: u128,
+    denominator: u128,
+    fraction: u128,
 }
 
 impl Tally {
@@ -45,7 +52,7 @@ impl Tally {
         self.whole = whole;
         match &mut self.factor {
             Factor::Narrow { fraction, .. } => *fraction = 0,
-            Factor::Wide { fraction, .. } => *fraction = 0,
+            Factor::Wide(wide) => wide.fraction = 0,
         }
     }
 
@@ -66,14 +73,14 @@ impl Factor {
     fn new(numerator: u128, denominator: u128) -> Self {
         match (u64::try_from(numerator), u64::try_from(denominator).ok().and_then(NonZeroU64::new)) {
             (Ok(numerator), Some(denominator)) => Self::Narrow { numerator, denominator, fraction: 0 },
-            _ => Self::Wide { numerator, denominator, fraction: 0 },
+            _ => Self::Wide(Box::new(Wide { numerator, denominator, fraction: 0 })),
         }
     }
 
     fn has_fraction(&self) -> bool {
         match self {
             Self::Narrow { fraction, .. } => *fraction > 0,
-            Self::Wide { fraction, .. } => *fraction > 0,
+            Self::Wide(wide) => wide.fraction > 0,
         }
     }
 
@@ -91,7 +98,8 @@ impl Factor {
                 *fraction = u64::try_from(work % denominator).expect("a remainder is below its 64-bit divisor");
                 work / denominator
             }
-            Self::Wide { numerator, denominator, fraction } => {
+            Self::Wide(wide) => {
+                let Wide { numerator, denominator, fraction } = &mut **wide;
                 let work = u128::from(bytes).checked_mul(*numerator).and_then(|work| work.checked_add(*fraction));
                 let (units, rest) = work.map_or((u128::MAX, 0), |work| (work / *denominator, work % *denominator));
                 *fraction = rest;

@@ -33,16 +33,18 @@ pub(crate) struct Habits {
     pub(crate) probes: bool,
     /// The offer starts at 64 kB and follows the data.
     pub(crate) autotunes: bool,
-    /// Payload that the sender holds at most, sent or not.
+    /// Payload that the sender holds at its largest, sent or not.
     pub(crate) send_buffer: u64,
+    /// The congestion window counts segments however small.
+    pub(crate) counts_segments: bool,
     /// Retransmission timeout: least as a whole, least of its variance term, and before the first sample (RFC 6298 §2).
     pub(crate) rto_min: Ticks,
     pub(crate) rto_min_variance: Ticks,
     pub(crate) rto_initial: Ticks,
 }
 
-/// Linux's `tcp_wmem` of 4 MiB, a ninth of which is memory around the payload.
-const LINUX_SEND_BUFFER: u64 = 4_194_304 / 9 * 8;
+/// Linux's `tcp_wmem` of 4 MiB, a fifteenth of which is memory around the payload.
+const LINUX_SEND_BUFFER: u64 = 4_194_304 / 15 * 14;
 /// A buffer without bound, with room to multiply.
 const NO_LIMIT: u64 = u64::MAX / 4;
 
@@ -60,6 +62,7 @@ impl Habits {
             probes: false,
             autotunes: false,
             send_buffer: NO_LIMIT,
+            counts_segments: false,
             rto_min: MS(1000),
             rto_min_variance: Ticks::ZERO,
             rto_initial: MS(1000),
@@ -77,6 +80,7 @@ impl Habits {
                 probes: true,
                 autotunes: true,
                 send_buffer: LINUX_SEND_BUFFER,
+                counts_segments: true,
                 rto_min: MS(200),
                 rto_min_variance: MS(200),
                 ..plain
@@ -85,15 +89,34 @@ impl Habits {
     }
 }
 
+/// Linux's send buffer for a congestion window (tcp_sndbuf_expand()): memory for twice its segments, each of them a packet alone.
+pub(crate) fn linux_send_buffer(window: u64, mss: u64) -> u64 {
+    let memory = (window / mss).saturating_mul(2 * ((mss + 640).next_power_of_two() + 256));
+    (memory / 15 * 14).min(LINUX_SEND_BUFFER)
+}
+
+/// Linux's variance (tcp_rtt_estimator()): the largest deviation of a window of data, at least 200 ms, falling by a quarter a window.
+#[derive(Debug, Clone, Copy)]
+struct Variance {
+    value: Ticks,
+    largest: Ticks,
+    until: u64,
+}
+
 /// Smoothed round-trip time and the timeout that follows from it (RFC 6298 §2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundTripTime {
     smoothed: Option<(Ticks, Ticks)>,
+    variance: Option<Variance>,
     pub(crate) least: Option<Ticks>,
 }
 
 impl RoundTripTime {
-    pub(crate) fn sample(&mut self, rtt: Ticks) {
+    /// Of data of which `acknowledged` is acknowledged and `next` sent by now.
+    pub(crate) fn sample(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
+        if habits.counts_segments {
+            return self.sample_as_linux(rtt, habits, acknowledged, next);
+        }
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         self.smoothed = Some(match self.smoothed {
             None => (rtt, rtt.per(2)),
@@ -104,13 +127,42 @@ impl RoundTripTime {
         });
     }
 
+    fn sample_as_linux(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        let floor = habits.rto_min_variance;
+        let (Some((smoothed, deviation)), Some(mut variance)) = (self.smoothed, self.variance) else {
+            let value = rtt.times(2).max(floor);
+            self.smoothed = Some((rtt, rtt.per(2)));
+            self.variance = Some(Variance { value, largest: value, until: next });
+            return;
+        };
+        let (rise, fall) = (rtt.since(smoothed), smoothed.since(rtt));
+        let error = rise.max(fall);
+        let excess = error.since(deviation);
+        let deviation = if error < deviation {
+            deviation.since(deviation.since(error).per(4))
+        } else {
+            deviation + excess.per(if fall > Ticks::ZERO { 32 } else { 4 })
+        };
+        variance.largest = variance.largest.max(deviation.times(4));
+        variance.value = variance.value.max(variance.largest);
+        if acknowledged > variance.until {
+            let excess = variance.value.since(variance.largest);
+            let value = variance.value.since(excess.per(4));
+            variance = Variance { value, largest: floor, until: next };
+        }
+        self.smoothed = Some(((smoothed.times(7) + rtt).per(8), deviation));
+        self.variance = Some(variance);
+    }
+
     pub(crate) fn smoothed(&self) -> Option<Ticks> {
         self.smoothed.map(|(smoothed, _)| smoothed)
     }
 
     pub(crate) fn timeout(&self, habits: &Habits) -> Ticks {
         let base = self.smoothed.map_or(habits.rto_initial, |(smoothed, variance)| {
-            smoothed + variance.times(4).max(habits.rto_min_variance)
+            let usual = variance.times(4).max(habits.rto_min_variance);
+            smoothed + self.variance.map_or(usual, |variance| variance.value)
         });
         base.max(habits.rto_min)
     }

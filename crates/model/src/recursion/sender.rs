@@ -5,7 +5,7 @@
 //! links provoke though nothing is lost. The timer for retransmissions never runs out: a spurious timeout, which takes a round-trip
 //! time beyond the initial timeout or one that grows more than fourfold at once, is left out.
 
-use super::habits::{Habits, RoundTripTime};
+use super::habits::{self, Habits, RoundTripTime};
 use super::receiver::Ack;
 use super::ticks::Ticks;
 use super::usage::Usage;
@@ -48,6 +48,13 @@ pub(crate) struct Sender {
     /// What the send buffer has taken; the writer waits for room once it was full.
     accepted: u64,
     blocked: bool,
+    /// What the send buffer holds by now. Linux's grows while the writer waits, when an acknowledgement leaves the congestion window
+    /// unfilled or begins a round of data; the last such round ends at `expanded`.
+    buffer: u64,
+    may_expand: bool,
+    expanded: Option<u64>,
+    /// Where segments that were not full ended, and what they lacked.
+    short: [(u64, u64); SHORT],
     /// Last byte that the receiver has room for, and the most it ever offered.
     edge: u64,
     largest: u64,
@@ -79,9 +86,18 @@ enum Probe {
 /// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way.
 const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
 
+/// How many short segments on the way are told apart; more count as what they carry.
+const SHORT: usize = 16;
+
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
+        let grows = habits.counts_segments;
+        let buffer = if grows { habits::linux_send_buffer(window.size, mss) } else { habits.send_buffer };
         Self {
+            buffer,
+            may_expand: false,
+            expanded: None,
+            short: [(0, 0); SHORT],
             habits,
             mss,
             initial: window.size,
@@ -119,7 +135,12 @@ impl Sender {
     /// The round-trip time of a SYN.
     pub(crate) fn handshake_sample(&mut self, rtt: Ticks) {
         self.is_late |= rtt > self.timeout();
-        self.rtt.sample(rtt);
+        self.rtt.sample(rtt, &self.habits, 0, 0);
+    }
+
+    /// The round-trip time is known from before.
+    pub(crate) fn start_from(&mut self, rtt: Ticks) {
+        self.rtt.sample(rtt, &self.habits, 0, 0);
     }
 
     /// The receiver takes everything before `up_to` + `offer`.
@@ -137,14 +158,45 @@ impl Sender {
         }
         self.is_late |= now > self.timer;
         let bytes = ack.up_to - self.acknowledged;
+        let counted = bytes + self.lacking(self.acknowledged, ack.up_to);
         self.acknowledged = ack.up_to;
         if self.is_clear(ack.up_to - bytes) {
-            self.rtt.sample(now.since(ack.first_sent));
+            self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
         }
         self.timer = if self.in_flight() > 0 { now + self.timeout() } else { Ticks::NEVER };
-        self.grow(now, ack, bytes);
-        self.schedule_probe(now);
         self.judge_probe(ack.up_to, false);
+        self.grow(now, ack, counted);
+        self.schedule_probe(now);
+        self.may_expand = self.blocked && self.habits.counts_segments;
+        if self.may_expand && self.expanded.is_none_or(|expanded| self.acknowledged > expanded) {
+            self.expanded = Some(self.next);
+            self.expand_buffer();
+        }
+    }
+
+    fn expand_buffer(&mut self) {
+        let wanted = habits::linux_send_buffer(self.window.size.max(self.initial), self.mss);
+        self.buffer = self.buffer.max(wanted);
+    }
+
+    /// What short segments that end beyond `from` and not beyond `to` lack to count as full ones.
+    fn lacking(&self, from: u64, to: u64) -> u64 {
+        self.short.iter().filter(|(end, _)| (from + 1..=to).contains(end)).map(|(_, lack)| lack).sum()
+    }
+
+    /// What is on the way as the congestion window counts it.
+    fn counted(&self) -> u64 {
+        self.in_flight() + self.lacking(self.acknowledged, self.next)
+    }
+
+    fn note_short(&mut self, payload: u64) {
+        if !self.habits.counts_segments || payload == self.mss {
+            return;
+        }
+        let acknowledged = self.acknowledged;
+        if let Some(free) = self.short.iter_mut().find(|(end, _)| *end <= acknowledged) {
+            *free = (self.next, self.mss - payload);
+        }
     }
 
     /// Karn's rule (RFC 6298 §3): no time is taken of a segment that was sent twice.
@@ -153,11 +205,13 @@ impl Sender {
     }
 
     fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
-        if self.habits.validates && !self.usage.is_limited(&self.window) {
-            return;
-        }
         let (rtt, next, delivered) = (now.since(ack.last_sent), self.next, ack.delivered);
-        self.window.on_ack(&Acked { now, bytes, rtt, up_to: ack.up_to, next, delivered });
+        let acked = Acked { now, bytes, rtt, up_to: ack.up_to, next, delivered };
+        if self.habits.validates && !self.usage.is_limited(&self.window) {
+            self.window.on_unused_ack(&acked);
+        } else {
+            self.window.on_ack(&acked);
+        }
     }
 
     /// The next segment that may leave now; to be asked until there is none.
@@ -177,6 +231,7 @@ impl Sender {
         self.unsettled = true;
         self.last_data = now;
         self.next += payload;
+        self.note_short(payload);
         self.last_payload = payload;
         self.probing = false;
         self.timer = self.timer.min(now + self.timeout());
@@ -185,11 +240,18 @@ impl Sender {
 
     /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
     fn accept(&mut self) {
-        let held = self.accepted - self.acknowledged;
-        if self.blocked && held.saturating_mul(3) > self.habits.send_buffer * 2 {
+        if self.accepted == self.written {
             return;
         }
-        let (waiting, room) = (self.written - self.accepted, self.habits.send_buffer.saturating_sub(held));
+        if core::mem::take(&mut self.may_expand) && self.accepted == self.next && self.fits(self.mss) {
+            self.expand_buffer();
+        }
+        let held = self.accepted - self.acknowledged;
+        if self.blocked && held.saturating_mul(3) > self.buffer * 2 {
+            return;
+        }
+        let room = self.buffer.saturating_sub(held) / self.mss * self.mss;
+        let waiting = self.written - self.accepted;
         self.accepted += waiting.min(room);
         self.blocked = waiting > room;
     }
@@ -229,8 +291,8 @@ impl Sender {
     }
 
     fn fits(&self, payload: u64) -> bool {
-        let in_flight = self.in_flight();
-        in_flight == 0 || in_flight + payload <= self.window.size
+        let payload = if self.habits.counts_segments { self.mss } else { payload };
+        self.in_flight() == 0 || self.counted() + payload <= self.window.size
     }
 
     /// RFC 5681 §4.1, or gently: halved per timeout.
@@ -258,7 +320,7 @@ impl Sender {
         if !self.habits.validates {
             return;
         }
-        let (limited, in_flight) = (!self.fits(self.mss), self.in_flight());
+        let (limited, in_flight) = (!self.fits(self.mss), self.counted());
         self.usage.update(limited, in_flight, self.acknowledged, self.next);
         let timeout = self.timeout();
         if let Some(size) = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial) {
@@ -312,7 +374,7 @@ impl Sender {
 
     /// Neither the receiver's offer nor a buffer limits from now on.
     pub(crate) fn remove_limits(&mut self) {
-        (self.habits.send_buffer, self.edge) = (u64::MAX / 4, u64::MAX);
+        (self.buffer, self.edge) = (u64::MAX / 4, u64::MAX);
     }
 
     /// Leaves out `bytes` that were to be sent later.
@@ -325,7 +387,7 @@ impl Sender {
     pub(crate) fn fingerprint(&self) -> [u64; 3] {
         [
             self.in_flight(),
-            self.accepted.min(self.next.saturating_add(self.habits.send_buffer)) - self.next,
+            self.accepted.min(self.next.saturating_add(self.buffer)) - self.next,
             u64::from(self.blocked),
         ]
     }

@@ -35,20 +35,30 @@ pub(crate) struct Window {
 enum Control {
     Reno,
     Cubic {
-        hystart: HyStart,
-        epoch: Option<Epoch>,
-        fraction: f64,
+        exit: Exit,
+        growth: Option<Growth>,
     },
     Bbr(Bbr),
     /// No congestion control: a fixed rate or a remembered window.
     Fixed,
 }
 
+/// What ends slow start: Linux's HyStart, or HyStart++.
+#[derive(Debug, Clone, Copy)]
+enum Exit {
+    Classic(HyStart),
+    PlusPlus(HyStartPlusPlus),
+}
+
 impl Window {
+    /// Linux counts bytes in slow start and has its own HyStart.
     pub(crate) fn new(congestion: Congestion, mss: u64, initial: u64, byte_counting: bool) -> Self {
         let control = match congestion {
             Congestion::Reno | Congestion::NewReno => Control::Reno,
-            Congestion::Cubic => Control::Cubic { hystart: HyStart::default(), epoch: None, fraction: 0.0 },
+            Congestion::Cubic if byte_counting => {
+                Control::Cubic { exit: Exit::Classic(HyStart::default()), growth: None }
+            }
+            Congestion::Cubic => Control::Cubic { exit: Exit::PlusPlus(HyStartPlusPlus::default()), growth: None },
             Congestion::Bbr => Control::Bbr(Bbr::default()),
         };
         Self { mss, size: initial, threshold: None, byte_counting, control }
@@ -68,11 +78,16 @@ impl Window {
             self.size = bbr.on_ack(ack, self.size, self.mss);
             return;
         }
-        self.watch(ack);
-        let rest = self.slow_start(ack.bytes);
+        let counted = self.watch(ack);
+        let rest = self.slow_start(counted);
         if rest > 0 {
             self.avoid_congestion(ack, rest);
         }
+    }
+
+    /// The same while the window was not used: it stays, but its growth is watched.
+    pub(crate) fn on_unused_ack(&mut self, ack: &Acked) {
+        self.watch(ack);
     }
 
     /// How fast packets may leave, if the controller says so; before any sample the window per round-trip time.
@@ -89,18 +104,33 @@ impl Window {
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
         match &mut self.control {
             Control::Fixed => return,
-            Control::Cubic { epoch: Some(epoch), .. } => epoch.start += idle,
+            Control::Cubic { growth: Some(growth), .. } => growth.start += idle,
             Control::Cubic { .. } | Control::Reno | Control::Bbr(_) => {}
         }
         self.size = self.size.min(size).max(self.mss);
     }
 
-    fn watch(&mut self, ack: &Acked) {
-        let on = self.in_slow_start() && self.size >= self.mss * LOW_WINDOW;
-        if let Control::Cubic { hystart, .. } = &mut self.control
-            && hystart.should_leave(ack, on)
-        {
-            self.threshold = Some(self.size);
+    /// Gives how much of the acknowledged bytes counts for slow start.
+    fn watch(&mut self, ack: &Acked) -> u64 {
+        let (on, large) = (self.in_slow_start(), self.size >= self.mss * LOW_WINDOW);
+        let Control::Cubic { exit, growth } = &mut self.control else { return ack.bytes };
+        match exit {
+            Exit::Classic(hystart) => {
+                let young = growth.is_some_and(|growth| ack.now.since(growth.start) < SETTLING);
+                if !young && hystart.should_leave(ack, on, large) {
+                    self.threshold = Some(self.size);
+                }
+                ack.bytes
+            }
+            Exit::PlusPlus(_) if self.threshold.is_some() => ack.bytes,
+            Exit::PlusPlus(hystart) => match hystart.judge(ack) {
+                Stage::SlowStart => ack.bytes,
+                Stage::Conservative => ack.bytes / GROWTH_DIVISOR,
+                Stage::Over => {
+                    self.threshold = Some(self.size);
+                    ack.bytes
+                }
+            },
         }
     }
 
@@ -121,14 +151,20 @@ impl Window {
         bytes.saturating_sub(room)
     }
 
-    /// RFC 9438 §4.2-4.3; Reno gets here only through a threshold, which without loss it never has.
+    /// RFC 9438 §4.2-4.3, or as Linux counts; Reno gets here only through a threshold, which without loss it never has.
     fn avoid_congestion(&mut self, ack: &Acked, bytes: u64) {
-        let Control::Cubic { epoch, fraction, .. } = &mut self.control else { return };
-        let (window, acked) = (segments(self.size, self.mss), segments(bytes, self.mss));
-        let epoch = epoch.get_or_insert(Epoch { start: ack.now, window, reno: window });
-        *fraction += epoch.growth(ack, window, acked) * segments(self.mss, 1);
-        let whole = fraction.floor();
-        *fraction -= whole;
+        let Control::Cubic { exit, growth } = &mut self.control else { return };
+        let window = segments(self.size, self.mss);
+        let fresh = Growth { start: ack.now, window, reno: window, acked: 0, credit: 0, fraction: 0.0 };
+        let growth = growth.get_or_insert(fresh);
+        if let Exit::Classic(hystart) = exit {
+            let (size, acked) = (self.size / self.mss, bytes / self.mss);
+            self.size += self.mss * growth.as_in_linux(ack.now + hystart.least.unwrap_or(Ticks::ZERO), size, acked);
+            return;
+        }
+        growth.fraction += growth.by_the_rfc(ack, window, segments(bytes, self.mss)) * segments(self.mss, 1);
+        let whole = growth.fraction.floor();
+        growth.fraction -= whole;
         self.size += whole_bytes(whole);
     }
 }
@@ -145,25 +181,34 @@ fn whole_bytes(bytes: f64) -> u64 {
 
 /// A stage of CUBIC that begins at its own plateau, as every stage without a loss before it does (RFC 9438 §4.10).
 #[derive(Debug, Clone, Copy)]
-struct Epoch {
+struct Growth {
     start: Ticks,
     window: f64,
     /// W_est of the Reno-friendly region.
     reno: f64,
+    /// Segments acknowledged since Linux's W_est last grew, and since the window did.
+    acked: u64,
+    credit: u64,
+    /// Growth that is not yet a whole byte.
+    fraction: f64,
 }
 
 /// C, and α for β = 0.7 (RFC 9438 §5, §4.3).
 const C: f64 = 0.4;
 const ALPHA: f64 = 3.0 * 0.3 / 1.7;
+/// Linux: acknowledged segments per segment of growth, at most while no loss has shown where the plateau is, and at least.
+const PER_SEGMENT: (u64, u64) = (20, 2);
+/// Linux's α: a segment per 15/8 windows.
+const RENO_EIGHTHS: u64 = 15;
 
-impl Epoch {
+impl Growth {
     fn cubic(&self, at: Ticks) -> f64 {
         let t = at.since(self.start).seconds();
         C * t * t * t + self.window
     }
 
     /// Segments by which `acked` segments make a window of `window` grow.
-    fn growth(&mut self, ack: &Acked, window: f64, acked: f64) -> f64 {
+    fn by_the_rfc(&mut self, ack: &Acked, window: f64, acked: f64) -> f64 {
         self.reno += ALPHA * acked / window;
         let grown = if self.cubic(ack.now) < self.reno {
             self.reno - window
@@ -172,7 +217,42 @@ impl Epoch {
         };
         grown.max(0.0)
     }
+
+    /// bictcp_update() and tcp_cong_avoid_ai(), before any loss.
+    fn as_in_linux(&mut self, at: Ticks, window: u64, acked: u64) -> u64 {
+        let gain = self.cubic(at) - segments(window, 1);
+        let mut per_segment = PER_SEGMENT.0;
+        if gain >= 1.0 {
+            per_segment = per_segment.min(whole_bytes(segments(window, 1) / gain.floor()));
+        }
+        self.acked += acked;
+        let per_reno = (window * RENO_EIGHTHS / 8).max(1);
+        self.reno += segments(self.acked / per_reno, 1);
+        self.acked %= per_reno;
+        let ahead = whole_bytes((self.reno - segments(window, 1)).max(0.0));
+        if let Some(most) = window.checked_div(ahead) {
+            per_segment = per_segment.min(most);
+        }
+        self.spend(per_segment.max(PER_SEGMENT.1), acked)
+    }
+
+    fn spend(&mut self, per_segment: u64, acked: u64) -> u64 {
+        let mut grown = 0;
+        if self.credit >= per_segment {
+            (self.credit, grown) = (0, 1);
+        }
+        self.credit += acked;
+        grown += self.credit / per_segment;
+        self.credit %= per_segment;
+        grown
+    }
 }
+
+/// For how long after slow start Linux's HyStart takes no samples.
+const SETTLING: Ticks = Ticks::from_millis(1000);
+/// CSS_GROWTH_DIVISOR and CSS_ROUNDS (RFC 9406 §4.3).
+const GROWTH_DIVISOR: u64 = 4;
+const CONSERVATIVE_ROUNDS: u32 = 5;
 
 /// `hystart_low_window`, in segments.
 const LOW_WINDOW: u64 = 16;
@@ -203,7 +283,8 @@ struct Round {
 }
 
 impl HyStart {
-    fn should_leave(&mut self, ack: &Acked, on: bool) -> bool {
+    /// Rounds are followed from the first ACK on and judged once the window is `large` enough.
+    fn should_leave(&mut self, ack: &Acked, on: bool, large: bool) -> bool {
         let base = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
         self.least = Some(base);
         if self.found || !on {
@@ -213,10 +294,60 @@ impl HyStart {
             let (start, last) = (ack.now, ack.now);
             self.round = Some(Round { start, last, end: ack.next, least: Ticks::NEVER, samples: 0 });
         }
-        let Some(round) = &mut self.round else { return false };
+        let Some(round) = self.round.as_mut().filter(|_| large) else { return false };
         let long = round.train_exceeds((base + BURST_ALLOWANCE).per(2), ack.now);
         self.found = round.delay_exceeds(base + base.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1), ack.rtt) || long;
         self.found
+    }
+}
+
+/// HyStart++ (RFC 9406 §4.2): slow start becomes conservative when the round-trip time of a round has grown by an eighth.
+#[derive(Debug, Clone, Copy, Default)]
+struct HyStartPlusPlus {
+    end: Option<u64>,
+    last_least: Option<Ticks>,
+    least: Option<Ticks>,
+    samples: u32,
+    /// Its baseline and rounds.
+    conservative: Option<(Ticks, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    SlowStart,
+    Conservative,
+    Over,
+}
+
+impl HyStartPlusPlus {
+    fn judge(&mut self, ack: &Acked) -> Stage {
+        if self.end.is_none_or(|end| ack.up_to > end) {
+            self.end = Some(ack.next);
+            (self.last_least, self.least, self.samples) = (self.least, None, 0);
+            if let Some((_, rounds)) = &mut self.conservative {
+                *rounds += 1;
+                if *rounds > CONSERVATIVE_ROUNDS {
+                    return Stage::Over;
+                }
+            }
+        }
+        let least = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
+        self.least = Some(least);
+        self.samples += 1;
+        if self.samples >= MIN_SAMPLES {
+            self.compare(least);
+        }
+        if self.conservative.is_some() { Stage::Conservative } else { Stage::SlowStart }
+    }
+
+    fn compare(&mut self, least: Ticks) {
+        if let Some((baseline, _)) = self.conservative {
+            self.conservative = self.conservative.filter(|_| least >= baseline);
+        } else if let Some(last) = self.last_least
+            && least >= last + last.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1)
+        {
+            self.conservative = Some((least, 1));
+        }
     }
 }
 

@@ -240,8 +240,8 @@ impl Load<'_> {
         if self.parameters.is_established {
             let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
             let connection = &mut self.buffers.connections[place];
-            connection.client.sender.rtt.sample(rtt);
-            connection.server.sender.rtt.sample(rtt);
+            connection.client.sender.start_from(rtt);
+            connection.server.sender.start_from(rtt);
         }
         self.buffers.browser.pool_opened(place, host);
         place

@@ -18,6 +18,7 @@ mod plot;
 mod population;
 mod ranking;
 mod reproduction;
+mod series;
 mod span;
 mod style;
 mod throughput;

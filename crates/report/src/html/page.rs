@@ -9,11 +9,12 @@ use super::manifest::{manifest, warning};
 use super::markup::{class, escape};
 use super::population::population;
 use super::ranking::ranking;
+use super::series::series;
 use crate::comparison::{Comparison, Line};
 use crate::format;
 use farhop_results::{Results, Row};
 
-/// One self-contained file: headline, bars, ranking, waits, table, users, waterfalls, throughput, and what repeats the run.
+/// One self-contained file: headline, bars, ranking, waits, table, users, waterfalls, throughput, a trace, and what repeats the run.
 pub fn html(results: &Results) -> String {
     let comparison = Comparison::new(results);
     let name = escape(&results.scenario);
@@ -24,6 +25,7 @@ pub fn html(results: &Results) -> String {
         ("table", "Table", table(results, &comparison)),
         ("users", "Users", population(results)),
         ("together", "Loads", loads(results)),
+        ("trace", "Trace", series(results)),
         ("repeat", "Repeat", manifest(results)),
     ];
     let sections = parts.iter().filter(|(id, _, html)| !id.is_empty() && !html.is_empty());

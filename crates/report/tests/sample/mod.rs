@@ -61,6 +61,7 @@ pub(crate) fn results() -> Results {
         simulation: None,
         ranking: Vec::new(),
         grid: None,
+        series: None,
         manifest: manifest(),
     };
     add(&mut results, Architecture::Direct, Source::Simulated, CacheState::Cold, 1, direct);

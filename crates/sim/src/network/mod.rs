@@ -8,15 +8,19 @@
 //! Left out: processing time in the boxes between, queues in front of unlimited serializers, ways between clients or between
 //! servers.
 
+#[cfg(test)]
+mod conservation;
 mod parcel;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod tracing;
 
 pub(crate) use parcel::{Content, Line, Place, Route, Side};
 
 use crate::meter::Meter;
 use crate::slab::Slab;
+use crate::trace::Tracer;
 use crate::world::{Event, Events};
 use farhop_link::{ChannelConfig, DropReason, Output, Port};
 use farhop_scenario::Scenario;
@@ -69,6 +73,8 @@ pub(crate) struct Network<P> {
     outcomes: VecDeque<Outcome<P>>,
     traffic: Traffic,
     meter: Meter,
+    /// Writes down what the far link does, if somebody wants that.
+    tracer: Option<Box<Tracer>>,
 }
 
 impl<P: Content> Network<P> {
@@ -95,6 +101,7 @@ impl<P: Content> Network<P> {
             outcomes: VecDeque::new(),
             traffic: Traffic::default(),
             meter,
+            tracer: None,
         }
     }
 
@@ -130,6 +137,10 @@ impl<P: Content> Network<P> {
         // The one that counts; others were replaced by an earlier one.
         if woken.wake == Some(now) {
             woken.wake = None;
+            if self.tracer.is_some() && self.far_link == Some(stage) {
+                self.trace_time(now);
+            }
+            let woken = &mut self.stages[stage as usize];
             woken.channel.handle_timeout(now);
             self.busy.push(stage);
         }
@@ -139,8 +150,7 @@ impl<P: Content> Network<P> {
     pub(crate) fn settle(&mut self, now: Instant, events: &mut Events) {
         while let Some(&stage) = self.busy.last() {
             match self.stages[stage as usize].channel.poll() {
-                Some(Output::Deliver { packet, .. }) => self.leave(now, stage, packet),
-                Some(Output::Drop { packet, reason, .. }) => self.drop_in(stage, &packet, reason),
+                Some(output) => self.handle_output(now, stage, output),
                 None => {
                     self.busy.pop();
                     if let Some(due) = self.stages[stage as usize].rearm() {
@@ -148,6 +158,25 @@ impl<P: Content> Network<P> {
                     }
                 }
             }
+        }
+    }
+
+    /// How many bytes the far link's queue takes that packets from this side of it enter; `None` without a bound.
+    pub(crate) fn queue_room(&mut self, from: Side, terminal: u16) -> Option<Bytes> {
+        let port = match from {
+            Side::Near => Port::Terminal(terminal),
+            Side::Far => Port::Gateway,
+        };
+        self.stages[self.far_link? as usize].channel.queue_room(port)
+    }
+
+    fn handle_output(&mut self, now: Instant, stage: u32, mut output: Output<Parcel>) {
+        if self.tracer.is_some() && self.far_link == Some(stage) {
+            self.trace_output(&mut output);
+        }
+        match output {
+            Output::Deliver { packet, .. } => self.leave(now, stage, packet),
+            Output::Drop { packet, reason, .. } => self.drop_in(stage, &packet, reason),
         }
     }
 
@@ -198,7 +227,11 @@ impl<P: Content> Network<P> {
         while place != parcel.to {
             let Next { stage, port, exit } = self.next_stage(place, &parcel);
             if let Some(stage) = stage {
-                parcel.port = if self.far_link == Some(stage) { parcel.terminal } else { 0 };
+                let is_far_link = self.far_link == Some(stage);
+                parcel.port = if is_far_link { parcel.terminal } else { 0 };
+                if self.tracer.is_some() && is_far_link {
+                    self.trace_arrival(now, port, &mut parcel);
+                }
                 self.stages[stage as usize].channel.handle_packet(now, port, parcel);
                 self.busy.push(stage);
                 return;

@@ -1,7 +1,7 @@
 //! What travels through the network: the way of a packet, small, while the packet itself waits where it was put.
 
 use farhop_link::{Destination, Direction, Packet};
-use farhop_tcp::{Codepoint, Segment};
+use farhop_tcp::Segment;
 use farhop_units::Bytes;
 
 /// Where something stands on the line from a client to a server. Stage n of the network lies between place n and the next.
@@ -71,19 +71,10 @@ pub(crate) trait Content: Clone {
 
     /// A queue has marked it.
     fn mark_congestion(&mut self) {}
-}
 
-impl Content for Segment {
-    fn wire_bytes(&self) -> Bytes {
-        Self::wire_bytes(self)
-    }
-
-    fn is_ecn_capable(&self) -> bool {
-        self.codepoint != Codepoint::NotCapable
-    }
-
-    fn mark_congestion(&mut self) {
-        self.codepoint = Codepoint::Experienced;
+    /// The TCP segment that it is, if it is one, for captures.
+    fn segment(&self) -> Option<&Segment> {
+        None
     }
 }
 

@@ -8,6 +8,8 @@ use farhop_units::Instant;
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) channel: Channel<Parcel>,
+    /// Seed of its random streams.
+    pub(super) seed: u64,
     /// The place at its client's side.
     near: Place,
     /// Does passing count as a hop, down and up?
@@ -23,6 +25,7 @@ impl Stage {
         };
         Self {
             channel: Channel::new(config.clone(), seed),
+            seed,
             near,
             constrains: [constrains(&config.down), constrains(&config.up)],
             wake: None,

@@ -1,14 +1,13 @@
 //! A recorded link recomputed, and its packet log.
 //!
 //! [`verify`] and [`verify_log`] feed the recorded inputs to a fresh link in virtual time and compare what comes out with what
-//! was recorded, one by one; nothing of the recorded outputs enters the computation. A difference means that the emulator did
+//! was recorded, one by one; nothing of the recorded outputs enters the computation. A difference means that the engine did
 //! not drive the link as its contract says, that the log was altered, or that the link's model has changed since. A log is
 //! read record by record, and what the link does is compared as soon as the log has it, so that millions of packets take no
 //! memory but for those inside the link.
 
-pub(crate) mod words;
-
 use crate::LinkRecord;
+use crate::words::{self, link_input, log_input, log_output};
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{Channel, ChannelConfig, ConfigError, Port, SettingError};
 use farhop_results::packet_log::{PacketLogError, Reader, Record, Writer};
@@ -16,7 +15,6 @@ use farhop_units::Instant;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 use thiserror::Error;
-use words::{link_input, log_input, log_output};
 
 /// What was recomputed and found the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

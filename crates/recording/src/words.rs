@@ -35,19 +35,23 @@ const fn log_reason(reason: DropReason) -> packet_log::DropReason {
 }
 
 /// What a log of this link says before its records.
-pub(crate) fn header(config: &ChannelConfig, seed: u64) -> Header {
+pub fn header(config: &ChannelConfig, seed: u64) -> Header {
     let settings = config.describe().into_iter().map(|(name, value)| Setting { name, value }).collect();
     Header { seed, settings }
 }
 
 /// The link that a log describes. Settings that the log leaves out have their defaults.
-pub(crate) fn config(header: &Header) -> Result<ChannelConfig, SettingError> {
+///
+/// # Errors
+/// The first setting that is none of the link's.
+pub fn config(header: &Header) -> Result<ChannelConfig, SettingError> {
     let mut config = ChannelConfig::default();
     header.settings.iter().try_for_each(|setting| config.set(&setting.name, &setting.value))?;
     Ok(config)
 }
 
-pub(crate) fn log_input(input: &Input) -> Record {
+/// The record of what was done to the link.
+pub fn log_input(input: &Input) -> Record {
     match input {
         Input::Arrival { at, port, packet } => Record::Arrival(event(*at, *port, packet), traits(*port, packet)),
         Input::Change { at, change } => {
@@ -57,7 +61,8 @@ pub(crate) fn log_input(input: &Input) -> Record {
     }
 }
 
-pub(crate) fn log_output(output: &Output<Recorded>) -> Record {
+/// The record of what the link did.
+pub fn log_output(output: &Output<Recorded>) -> Record {
     match output {
         Output::Deliver { at, port, packet } => {
             let condition = Condition { ecn: log_ecn(packet), corrupted: packet.corrupted };
@@ -68,7 +73,10 @@ pub(crate) fn log_output(output: &Output<Recorded>) -> Record {
 }
 
 /// What was done to the link, if the record says so.
-pub(crate) fn link_input(record: &Record) -> Result<Option<Input>, SettingError> {
+///
+/// # Errors
+/// A change of a setting that is none of the link's.
+pub fn link_input(record: &Record) -> Result<Option<Input>, SettingError> {
     Ok(match record {
         Record::Arrival(PacketEvent { at, port, id, bytes }, traits) => {
             Some(Input::Arrival { at: *at, port: link_port(*port), packet: recorded(*id, *bytes, traits) })

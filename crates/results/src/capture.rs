@@ -1,29 +1,22 @@
-//! Packet captures of an emulated link, for tcpdump and Wireshark: pcapng (draft-ietf-opsawg-pcapng), raw IP, nanoseconds.
+//! Packet captures of a far link, for tcpdump and Wireshark: pcapng (draft-ietf-opsawg-pcapng), raw IP, nanoseconds.
 //!
 //! There is an interface for what enters and one for what leaves at each end of the link: `gateway in`, `gateway out`,
 //! `terminal-0 in`, … A packet is captured when it enters and again when it leaves, at the time it was due. One that the link
-//! drops is captured where it had entered, at the time it was dropped, with the reason as a comment.
+//! drops is captured where it had entered, at the time it was dropped, with the reason as a comment. So a capture follows the
+//! records of the packet log, with the packets' bytes, or as many of them as there are.
 
-use farhop_link::{DropReason, Port};
+use crate::packet_log::{PacketEvent, Port, Record};
 use farhop_units::Instant;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A capture that is being written.
 #[derive(Debug)]
-pub(crate) struct Capture<W> {
+pub struct Capture<W> {
     out: W,
     /// The wall clock's time at the start of the run, since 1970.
     start: Duration,
     block: Vec<u8>,
-}
-
-/// What is captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    Arrival,
-    Delivery,
-    Drop(DropReason),
 }
 
 /// Types of blocks (§4).
@@ -52,8 +45,11 @@ const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture of a link with so many terminals.
-    pub(crate) fn new(out: W, terminals: u16, start: SystemTime) -> io::Result<Self> {
+    /// Begins a capture of a link with so many terminals; `start` is the wall clock's time at the start of the run.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn new(out: W, terminals: u16, start: SystemTime) -> io::Result<Self> {
         // A clock before 1970 gives times since the run began.
         let start = start.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut this = Self { out, start, block: Vec::new() };
@@ -63,29 +59,48 @@ impl<W: Write> Capture<W> {
         Ok(this)
     }
 
-    /// Adds a packet.
-    pub(crate) fn write(&mut self, at: Instant, port: Port, packet: &[u8], event: Event) -> io::Result<()> {
-        let time = self.start + at.since(Instant::START);
-        // 64 bits of nanoseconds last until the year 2554.
-        let nanos = time.as_nanos() as u64;
-        let length = u32::try_from(packet.len()).map_err(io::Error::other)?;
-        self.begin(block::ENHANCED_PACKET);
-        for field in [interface(port, event), (nanos >> 32) as u32, nanos as u32, length, length] {
-            self.block.extend(field.to_ne_bytes());
-        }
-        self.block.extend(packet);
-        self.pad();
-        let direction = if event == Event::Delivery { OUTBOUND } else { INBOUND };
+    /// Adds what happened to a packet that begins with `bytes`; a change of the link is no packet and is passed over.
+    ///
+    /// # Errors
+    /// What `out` reports, and packets of 4 GiB.
+    pub fn write(&mut self, record: &Record, bytes: &[u8]) -> io::Result<()> {
+        let (packet, is_leaving, comment) = match record {
+            Record::Arrival(packet, _) => (packet, false, None),
+            Record::Delivery(packet, _) => (packet, true, None),
+            Record::Drop(packet, reason) => (packet, false, Some(format!("dropped: {reason}"))),
+            Record::Change { .. } => return Ok(()),
+        };
+        self.begin_packet(packet, is_leaving, bytes)?;
+        let direction = if is_leaving { OUTBOUND } else { INBOUND };
         self.option(option::EPB_FLAGS, &direction.to_ne_bytes());
-        if let Event::Drop(reason) = event {
-            self.option(option::COMMENT, format!("dropped: {}", reason.word()).as_bytes());
+        if let Some(comment) = comment {
+            self.option(option::COMMENT, comment.as_bytes());
         }
         self.option(option::END, &[]);
         self.end()
     }
 
+    fn begin_packet(&mut self, packet: &PacketEvent, is_leaving: bool, bytes: &[u8]) -> io::Result<()> {
+        let time = self.start + packet.at.since(Instant::START);
+        // 64 bits of nanoseconds last until the year 2554.
+        let nanos = time.as_nanos() as u64;
+        let captured = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        let length = u32::try_from(packet.bytes.get()).map_err(io::Error::other)?;
+        self.begin(block::ENHANCED_PACKET);
+        let interface = interface(packet.port, is_leaving);
+        for field in [interface, (nanos >> 32) as u32, nanos as u32, captured, length] {
+            self.block.extend(field.to_ne_bytes());
+        }
+        self.block.extend(bytes);
+        self.pad();
+        Ok(())
+    }
+
     /// Writes out what is still here.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
@@ -144,17 +159,19 @@ impl<W: Write> Capture<W> {
 }
 
 /// The number of the interface at which an event is captured.
-fn interface(port: Port, event: Event) -> u32 {
+fn interface(port: Port, is_leaving: bool) -> u32 {
     let end = match port {
         Port::Gateway => 0,
         Port::Terminal(number) => 1 + u32::from(number),
     };
-    2 * end + u32::from(event == Event::Delivery)
+    2 * end + u32::from(is_leaving)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet_log::{Class, Condition, DropReason, Ecn, Traits};
+    use farhop_units::Bytes;
 
     /// The blocks of a capture: type and body.
     fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
@@ -173,10 +190,15 @@ mod tests {
         let start = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let mut file = Vec::new();
         let mut capture = Capture::new(&mut file, 2, start).unwrap();
-        let at = Instant::from_nanos(1_000_000_007);
-        capture.write(at, Port::Gateway, b"Eabcd", Event::Arrival).unwrap();
-        capture.write(at, Port::Terminal(1), b"Eabc", Event::Delivery).unwrap();
-        capture.write(at, Port::Terminal(0), b"E", Event::Drop(DropReason::QueueFull)).unwrap();
+        let packet = |port, bytes| {
+            let at = Instant::from_nanos(1_000_000_007);
+            PacketEvent { at, port, id: 0, bytes: Bytes::new(bytes) }
+        };
+        let traits = Traits { destination: None, flow: 0, class: Class::Normal, ecn: Ecn::NotEct };
+        let whole = Condition { ecn: Ecn::NotEct, corrupted: false };
+        capture.write(&Record::Arrival(packet(Port::Gateway, 5), traits), b"Eabcd").unwrap();
+        capture.write(&Record::Delivery(packet(Port::Terminal(1), 1500), whole), b"Eabc").unwrap();
+        capture.write(&Record::Drop(packet(Port::Terminal(0), 1), DropReason::QueueFull), b"E").unwrap();
         capture.flush().unwrap();
         file
     }
@@ -190,11 +212,13 @@ mod tests {
         let interfaces: Vec<u32> =
             blocks[7..].iter().map(|(_, body)| u32::from_ne_bytes(body[..4].try_into().unwrap())).collect();
         assert_eq!(interfaces, [0, 5, 2]);
-        let body = blocks[7].1;
-        let field = |place: usize| u32::from_ne_bytes(body[place * 4..place * 4 + 4].try_into().unwrap());
-        let nanos = u64::from(field(1)) << 32 | u64::from(field(2));
-        assert_eq!((nanos, field(3), field(4)), (1_700_000_001_000_000_007, 5, 5));
-        assert_eq!(&body[20..28], b"Eabcd\0\0\0");
+        let field = |block: usize, place: usize| {
+            u32::from_ne_bytes(blocks[block].1[place * 4..place * 4 + 4].try_into().unwrap())
+        };
+        let nanos = u64::from(field(7, 1)) << 32 | u64::from(field(7, 2));
+        assert_eq!((nanos, field(7, 3), field(7, 4)), (1_700_000_001_000_000_007, 5, 5));
+        assert_eq!((field(8, 3), field(8, 4)), (4, 1500), "a packet of which only the beginning is there");
+        assert_eq!(&blocks[7].1[20..28], b"Eabcd\0\0\0");
         assert!(blocks[9].1.windows(19).any(|bytes| bytes == b"dropped: queue-full"));
         assert!(blocks[4].1.windows(14).any(|bytes| bytes == b"terminal-0 out"));
     }

@@ -1,0 +1,82 @@
+//! The law that nothing appears and nothing disappears, at every instant of whole simulations.
+
+use super::*;
+use crate::architecture::Chain;
+use crate::client::Client;
+use crate::metrics::Metrics;
+use crate::packet::Packet;
+use crate::world::World;
+use farhop_link::{Counters, Direction};
+use farhop_results::Architecture;
+use farhop_web::users::User;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// That every channel has delivered, dropped or holds each byte that it was given or has made, and the network each packet.
+fn check(network: &mut Network<Packet>) -> Result<(), TestCaseError> {
+    for (number, stage) in network.stages.iter_mut().enumerate() {
+        for direction in Direction::BOTH {
+            let books = stage.channel.counters(direction);
+            let Counters { arrived, duplicated, delivered, dropped, .. } = books;
+            prop_assert_eq!(
+                arrived + duplicated,
+                delivered + dropped + books.held(),
+                "channel {} {}",
+                number,
+                direction.word()
+            );
+        }
+    }
+    let (Traffic { offered, duplicated, delivered, dropped, .. }, held) = (network.traffic, network.held() as u64);
+    prop_assert_eq!(offered + duplicated, delivered + dropped + held);
+    Ok(())
+}
+
+fn scenario(settings: &[String]) -> Scenario {
+    farhop_scenario::open("rwbp-128", settings).expect("the assignments are right")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn bytes_are_delivered_dropped_or_held_at_any_instant(
+        scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
+        discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue"]),
+        architecture in select(vec![Architecture::Direct, Architecture::Split, Architecture::Rwbp]),
+        terminals in 2_u16..9,
+        percent in prop::array::uniform4(0_u32..6),
+        queue in 1_u32..40,
+        jitter in 1_u32..50,
+        seed: u64,
+    ) {
+        let [loss, duplication, corruption, wan_loss] = percent;
+        let scenario = scenario(&[
+            "users.model=zhou-2004, think = exponential mean=2s".to_owned(),
+            "users.duration=20 s".to_owned(),
+            "users.warm_up=0 s".to_owned(),
+            format!("access.terminals={terminals}"),
+            format!("access.scheme={scheme}"),
+            format!("link.down.discipline={discipline}"),
+            format!("link.down.queue={queue} packets"),
+            format!("link.down.loss={loss} %"),
+            format!("link.up.loss={loss} %"),
+            format!("link.down.duplication={duplication} %"),
+            format!("link.up.corruption={corruption} %"),
+            format!("link.down.jitter=uniform max={jitter}ms"),
+            format!("wan.loss={wan_loss} %"),
+            "lan.rate=1 Mbit/s".to_owned(),
+        ]);
+        let users = scenario.users.clone().expect("there are users");
+        let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
+        let chain = Chain::of(architecture).expect("it is known");
+        let (meter, metrics) = (Meter::of_total(Instant::START), Metrics::new(Instant::START));
+        let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
+        let mut largest = 0;
+        while world.step().expect("connections can be opened").is_some_and(|at| at < Instant::START + users.duration) {
+            check(world.network_mut())?;
+            largest = largest.max(world.network().held());
+        }
+        prop_assert!(largest > 0, "something was on its way");
+    }
+}

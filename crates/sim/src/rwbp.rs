@@ -1,0 +1,123 @@
+//! RWBP between the proxies at the two ends of the far link (zhou-2004 §IV), as the paper sets it.
+//!
+//! The gateway's proxy has the flows of all terminals, each terminal's its own; a leg over the link is a flow of its number.
+//! What a flow's send buffer does not take waits here. The link's queue says how much room it has, so that nothing is dropped
+//! there; while a proxy waits for room it asks again when the link can have sent a packet.
+//!
+//! Left out: backpressure beyond the proxies, whose memory for what a flow does not take is unlimited, as the receive windows of
+//! the TCPs behind them do not follow what is read.
+
+use crate::network::Side;
+use farhop_scenario::Scenario;
+use farhop_transport::rwbp::{Packet, Proxy, RwbpConfig};
+use farhop_transport::{Output, StreamId};
+use farhop_units::{Bytes, Instant, Rate};
+
+/// One of the proxies: the gateway's, or a terminal's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProxyId {
+    /// The end of the link's legs that is with it.
+    pub(crate) side: Side,
+    /// Of the gateway zero.
+    pub(crate) terminal: u16,
+}
+
+/// All proxies.
+#[derive(Debug)]
+pub(crate) struct Proxies {
+    gateway: Station,
+    terminals: Vec<Station>,
+    rates: [Option<Rate>; 2],
+}
+
+/// A proxy and its wake-up.
+#[derive(Debug)]
+struct Station {
+    proxy: Proxy,
+    /// When a wake-up is scheduled, if one is.
+    wake: Option<Instant>,
+}
+
+impl Proxies {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let config = RwbpConfig { mss: scenario.tcp.mss, ..RwbpConfig::zhou_2004(scenario.link.rtt()) };
+        let station = || Station { proxy: Proxy::new(config.clone()), wake: None };
+        Self {
+            gateway: station(),
+            terminals: (0..scenario.link.terminals.max(1)).map(|_| station()).collect(),
+            rates: [scenario.link.down.peak_rate(), scenario.link.up.peak_rate()],
+        }
+    }
+
+    /// A flow is opened at a terminal.
+    pub(crate) fn open(&mut self, now: Instant, flow: u32, terminal: u16) {
+        self.terminals[usize::from(terminal)].proxy.connect(now, StreamId(flow));
+        self.gateway.proxy.listen(now, StreamId(flow));
+    }
+
+    /// Both ends of a flow are closed.
+    pub(crate) fn forget(&mut self, now: Instant, flow: u32, terminal: u16) {
+        self.terminals[usize::from(terminal)].proxy.forget(now, StreamId(flow));
+        self.gateway.proxy.forget(now, StreamId(flow));
+    }
+
+    /// Writes as much as the send buffer takes of `bytes`; returns how much that was.
+    pub(crate) fn write(&mut self, now: Instant, id: ProxyId, flow: u32, bytes: Bytes) -> Bytes {
+        self.station(id).proxy.write(now, StreamId(flow), bytes)
+    }
+
+    pub(crate) fn finish(&mut self, now: Instant, id: ProxyId, flow: u32) {
+        self.station(id).proxy.finish(now, StreamId(flow));
+    }
+
+    /// What has arrived is passed on at once.
+    pub(crate) fn read(&mut self, now: Instant, id: ProxyId, flow: u32, bytes: Bytes) {
+        self.station(id).proxy.read(now, StreamId(flow), bytes);
+    }
+
+    pub(crate) fn handle_packet(&mut self, now: Instant, id: ProxyId, packet: &Packet) {
+        self.station(id).proxy.handle_packet(now, packet);
+    }
+
+    /// The wake-up of a proxy has come. Returns whether it is the one that counts.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, id: ProxyId) -> bool {
+        let station = self.station(id);
+        let counts = station.wake == Some(now);
+        if counts {
+            station.wake = None;
+            station.proxy.handle_timeout(now);
+        }
+        counts
+    }
+
+    /// The link's queue has so much room, if it has a bound.
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: ProxyId, room: Option<Bytes>) {
+        if let Some(room) = room {
+            self.station(id).proxy.set_link_room(now, room);
+        }
+    }
+
+    pub(crate) fn poll(&mut self, id: ProxyId) -> Option<Output<Packet>> {
+        self.station(id).proxy.poll()
+    }
+
+    /// When a proxy is to be woken, if a wake-up at that time or before it is not scheduled yet.
+    pub(crate) fn rearm(&mut self, now: Instant, id: ProxyId) -> Option<Instant> {
+        let rate = self.rates[id.side.direction() as usize];
+        let station = self.station(id);
+        let room = station.proxy.awaited_link_room().zip(rate).map(|(bytes, rate)| now + rate.transmission_time(bytes));
+        let due = station.proxy.next_timeout().into_iter().chain(room).min()?;
+        if station.wake.is_some_and(|wake| wake <= due) {
+            return None;
+        }
+        station.wake = Some(due);
+        Some(due)
+    }
+
+    fn station(&mut self, id: ProxyId) -> &mut Station {
+        match id.side {
+            Side::Near => &mut self.terminals[usize::from(id.terminal)],
+            Side::Far => &mut self.gateway,
+        }
+    }
+}
