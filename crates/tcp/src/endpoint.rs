@@ -12,6 +12,7 @@ use crate::sent::Piece;
 use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// What an endpoint has to tell its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,19 @@ pub enum Output {
         /// When.
         at: Instant,
     },
+}
+
+/// What the sending half of an endpoint may do and does, for whoever draws it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderState {
+    /// The congestion window.
+    pub window: Bytes,
+    /// Where slow start ends; `None` until that is known.
+    pub threshold: Option<Bytes>,
+    /// What is thought to be on the way.
+    pub in_flight: Bytes,
+    /// The smoothed round-trip time (RFC 6298: SRTT); `None` until one was measured.
+    pub smoothed_rtt: Option<Duration>,
 }
 
 /// One end of a connection.
@@ -172,6 +186,17 @@ impl Endpoint {
         self.sender.congestion.window()
     }
 
+    /// What the sending half is like now.
+    pub fn sender_state(&self) -> SenderState {
+        let Sender { congestion, rtt, .. } = &self.sender;
+        SenderState {
+            window: congestion.window(),
+            threshold: congestion.threshold(),
+            in_flight: self.sender.in_network(),
+            smoothed_rtt: rtt.smoothed(),
+        }
+    }
+
     fn round_trip(&self) -> RoundTrip {
         let rtt = &self.sender.rtt;
         RoundTrip { min: rtt.min(), smoothed: rtt.smoothed(), rto: rtt.rto() }
@@ -222,7 +247,6 @@ impl Endpoint {
 mod tests {
     use super::*;
     use crate::{Profile, Sequence};
-    use std::time::Duration;
 
     fn at(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)

@@ -44,7 +44,7 @@ mod windowed;
 
 pub use config::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use congestion::{CongestionControl, Controller};
-pub use endpoint::{Endpoint, Output};
+pub use endpoint::{Endpoint, Output, SenderState};
 pub use error::TcpError;
 pub use sack::{SackBlock, SackBlocks};
 pub use segment::{Codepoint, Segment, Timestamps};
