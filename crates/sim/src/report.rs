@@ -97,9 +97,9 @@ fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication], dire
 fn transport(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
     match architecture {
-        Architecture::Split => format!("{tcp} on each of three legs, relays with unlimited memory"),
+        Architecture::Split => format!("{tcp} on each of three legs"),
         Architecture::Rwbp => {
-            format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond, relays with unlimited memory")
+            format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
         }
         _ => tcp,
     }

@@ -4,8 +4,7 @@
 //! What a flow's send buffer does not take waits here. The link's queue says how much room it has, so that nothing is dropped
 //! there; while a proxy waits for room it asks again when the link can have sent a packet.
 //!
-//! Left out: backpressure beyond the proxies, whose memory for what a flow does not take is unlimited, as the receive windows of
-//! the TCPs behind them do not follow what is read.
+//! What waits here counts as unread at the leg before, so that congestion reaches the source as a window that closes.
 
 use crate::network::Side;
 use farhop_scenario::Scenario;
@@ -70,7 +69,7 @@ impl Proxies {
         self.station(id).proxy.finish(now, StreamId(flow));
     }
 
-    /// What has arrived is passed on at once.
+    /// So much of what has arrived was passed on.
     pub(crate) fn read(&mut self, now: Instant, id: ProxyId, flow: u32, bytes: Bytes) {
         self.station(id).proxy.read(now, StreamId(flow), bytes);
     }

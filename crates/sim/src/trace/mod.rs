@@ -27,7 +27,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that all files of a trace may have together: some ten million packets. They are looked at by the megabyte.
+/// Bytes that all files of a trace may have together: some five million packets. They are looked at by the megabyte.
 const MOST_BYTES: u64 = 2_000_000_000;
 
 /// Where a trace goes; files, or memory.

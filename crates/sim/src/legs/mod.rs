@@ -6,14 +6,16 @@
 //!
 //! A leg whose two ends are closed, and of which nothing is on its way any more, makes room for another one.
 
+mod end;
+
 use crate::architecture::Protocol;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
 use crate::rwbp::{Proxies, ProxyId};
 use crate::slab::Slab;
+use end::{End, Transport};
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
-use std::collections::VecDeque;
 
 /// What two ends of a leg tell each other, in part or as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,30 +42,6 @@ pub(crate) enum Owner {
     Relay { peer: u32 },
     /// Nobody any more.
     Nobody,
-}
-
-/// What carries an end's bytes.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all ends are TCP's, which are better where they are looked for")]
-enum Transport {
-    Tcp(Endpoint),
-    /// The proxy with it has the state of the flow, but for what its send buffer did not take.
-    Rwbp {
-        unsent: Bytes,
-        closes: bool,
-    },
-}
-
-/// One end.
-#[derive(Debug)]
-struct End {
-    transport: Transport,
-    /// When a wake-up is scheduled, if one is.
-    wake: Option<Instant>,
-    owner: Owner,
-    is_closed: bool,
-    /// What is coming, less what has arrived.
-    incoming: VecDeque<Message>,
 }
 
 /// Two ends and the way between them.
@@ -101,7 +79,6 @@ impl Legs {
         config: &TcpConfig,
         owners: [Owner; 2],
     ) -> Result<u32, TcpError> {
-        let end = |transport, owner| End { transport, wake: None, owner, is_closed: false, incoming: VecDeque::new() };
         let flow = || Transport::Rwbp { unsent: Bytes::ZERO, closes: false };
         let [near, far] = match protocol {
             Protocol::Tcp => {
@@ -109,7 +86,7 @@ impl Legs {
             }
             Protocol::Rwbp => [flow(), flow()],
         };
-        let ends = [end(near, owners[0]), end(far, owners[1])];
+        let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
         let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
         self.opened += 1;
         if let (Protocol::Rwbp, Some(proxies)) = (protocol, &mut self.proxies) {
@@ -269,18 +246,44 @@ impl Legs {
 
     /// Of `bytes` that arrived at one end, those of the first message; the rest stays in `bytes`.
     pub(crate) fn next_part(&mut self, leg: u32, side: Side, bytes: &mut Bytes) -> Option<Message> {
-        if *bytes == Bytes::ZERO {
-            return None;
+        self.end(leg, side).next_part(bytes)
+    }
+
+    /// What was written at one end and has not begun its way.
+    pub(crate) fn backlog(&self, leg: u32, side: Side) -> Bytes {
+        self.legs[leg].ends[side as usize].backlog()
+    }
+
+    /// The owner of an end has not read so much of what has arrived. Returns whether the other end is to hear of it.
+    pub(crate) fn hold(&mut self, now: Instant, leg: u32, side: Side, unread: Bytes) -> bool {
+        if self.proxy_of(leg, side).is_some() {
+            self.hold_flow(now, leg, side, unread)
+        } else {
+            self.end(leg, side).hold(now, unread)
         }
-        let incoming = &mut self.end(leg, side).incoming;
-        let first = incoming.front_mut()?;
-        let part = Message { bytes: first.bytes.min(*bytes), ..*first };
-        *bytes -= part.bytes;
-        first.bytes -= part.bytes;
-        if first.bytes == Bytes::ZERO {
-            incoming.pop_front();
+    }
+
+    /// `bytes` have arrived on a flow. They are read at once if nothing waits at the next leg.
+    pub(crate) fn read_flow(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
+        let waits = match self.owner(leg, side) {
+            Owner::Relay { peer } => self.backlog(peer, side.other()) > Bytes::ZERO,
+            _ => false,
+        };
+        let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) else { return };
+        if waits { self.end(leg, side).unread += bytes } else { proxies.read(now, id, leg, bytes) }
+    }
+
+    /// Of what was not read at once, all but `unread` is read now.
+    fn hold_flow(&mut self, now: Instant, leg: u32, side: Side, unread: Bytes) -> bool {
+        let end = self.end(leg, side);
+        let read = end.unread.saturating_sub(unread);
+        end.unread -= read;
+        if let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies)
+            && read > Bytes::ZERO
+        {
+            proxies.read(now, id, leg, read);
         }
-        Some(part)
+        read > Bytes::ZERO
     }
 
     /// An end has closed.

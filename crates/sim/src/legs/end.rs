@@ -1,0 +1,87 @@
+//! One end of a leg: its transport, who uses it, and what is coming.
+
+use super::{Message, Owner};
+use farhop_tcp::Endpoint;
+use farhop_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// What carries an end's bytes.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all ends are TCP's, which are better where they are looked for")]
+pub(super) enum Transport {
+    Tcp(Endpoint),
+    /// The proxy with it has the state of the flow, but for what its send buffer did not take.
+    Rwbp {
+        unsent: Bytes,
+        closes: bool,
+    },
+}
+
+/// One end.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) transport: Transport,
+    /// When a wake-up is scheduled, if one is.
+    pub(super) wake: Option<Instant>,
+    pub(super) owner: Owner,
+    pub(super) is_closed: bool,
+    /// What is coming, less what has arrived.
+    pub(super) incoming: VecDeque<Message>,
+    /// What the owner was last said not to have read; of a flow, what it really has not.
+    pub(super) unread: Bytes,
+    /// Something has arrived since.
+    has_arrived: bool,
+    /// The owner has ever not read something, so that the transport waits to be told.
+    has_held: bool,
+}
+
+impl End {
+    pub(super) fn new(transport: Transport, owner: Owner) -> Self {
+        Self {
+            transport,
+            wake: None,
+            owner,
+            is_closed: false,
+            incoming: VecDeque::new(),
+            unread: Bytes::ZERO,
+            has_arrived: false,
+            has_held: false,
+        }
+    }
+
+    /// What was written here and has not begun its way.
+    pub(super) fn backlog(&self) -> Bytes {
+        match &self.transport {
+            Transport::Tcp(endpoint) => endpoint.unsent(),
+            Transport::Rwbp { unsent, .. } => *unsent,
+        }
+    }
+
+    /// Of `bytes` that have arrived, those of the first message; the rest stays in `bytes`.
+    pub(super) fn next_part(&mut self, bytes: &mut Bytes) -> Option<Message> {
+        if *bytes == Bytes::ZERO {
+            return None;
+        }
+        self.has_arrived = true;
+        let first = self.incoming.front_mut()?;
+        let part = Message { bytes: first.bytes.min(*bytes), ..*first };
+        *bytes -= part.bytes;
+        first.bytes -= part.bytes;
+        if first.bytes == Bytes::ZERO {
+            self.incoming.pop_front();
+        }
+        Some(part)
+    }
+
+    /// The owner has not read so much. Returns whether the other end is to hear of it.
+    pub(super) fn hold(&mut self, now: Instant, unread: Bytes) -> bool {
+        self.has_held |= unread > Bytes::ZERO;
+        let is_news = unread != self.unread || (self.has_arrived && self.has_held);
+        self.has_arrived = false;
+        self.unread = unread;
+        if let (true, Transport::Tcp(endpoint)) = (is_news, &mut self.transport) {
+            endpoint.hold(now, unread);
+        }
+        is_news
+    }
+}

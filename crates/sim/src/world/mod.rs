@@ -1,0 +1,198 @@
+//! Everything that is simulated, and the loop that lets it happen.
+//!
+//! Of one instant, events happen in the order in which they were scheduled; after each, packets are handed over first, then what
+//! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
+//! the wake-up stays, finds nothing to do, and is scheduled anew.
+
+mod pages;
+mod transports;
+
+use crate::architecture::{Chain, Protocol};
+use crate::client::Client;
+use crate::engine::EventQueue;
+use crate::error::{MOST_HELD, MOST_LEGS, SimError};
+use crate::legs::Legs;
+use crate::meter::Meter;
+use crate::metrics::Metrics;
+use crate::network::{Network, Side};
+use crate::packet::Packet;
+use crate::programs::Origin;
+use crate::rwbp::{Proxies, ProxyId};
+use crate::trace::Tracer;
+use farhop_scenario::Scenario;
+use farhop_units::Instant;
+use std::collections::VecDeque;
+
+/// Something that happens at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A channel of the network is due.
+    Stage(u32),
+    /// A timer of an endpoint runs out.
+    End { side: Side, leg: u32 },
+    /// A proxy of RWBP has something to do.
+    Proxy { side: Side, terminal: u16 },
+    /// A server has thought long enough.
+    Origin(u32),
+    /// A client has something to do by itself.
+    Client(u32),
+}
+
+/// What is to come.
+pub(crate) type Events = EventQueue<Event>;
+
+/// Network, connections, and who uses them.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    scenario: &'a Scenario,
+    chain: Chain,
+    now: Instant,
+    events: Events,
+    event_count: u64,
+    network: Network<Packet>,
+    legs: Legs,
+    /// The server's side of each leg that has one.
+    origins: Vec<Origin>,
+    clients: Vec<Client>,
+    /// Ends that may have something to say.
+    touched: VecDeque<(u32, Side)>,
+    /// Clients that may have something to do.
+    awake: VecDeque<u32>,
+    metrics: Metrics,
+}
+
+impl<'a> World<'a> {
+    /// The world of `scenario` with these clients, before anything happens.
+    pub(crate) fn new(
+        (scenario, chain): (&'a Scenario, Chain),
+        seed: u64,
+        clients: Vec<Client>,
+        meter: Meter,
+        metrics: Metrics,
+    ) -> Self {
+        let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
+        let mut world = Self {
+            scenario,
+            chain,
+            now: Instant::START,
+            events: EventQueue::new(),
+            event_count: 0,
+            network: Network::new(scenario, servers, seed, meter),
+            legs: Legs::new(chain.has(Protocol::Rwbp).then(|| Proxies::new(scenario))),
+            origins: Vec::new(),
+            clients,
+            touched: VecDeque::new(),
+            awake: VecDeque::new(),
+            metrics,
+        };
+        (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
+        world
+    }
+
+    /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
+    pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
+        let Some((at, event)) = self.events.pop() else { return Ok(None) };
+        self.now = at;
+        self.event_count += 1;
+        match event {
+            Event::Stage(stage) => {
+                self.network.handle_timeout(at, stage);
+                self.network.settle(at, &mut self.events);
+            }
+            Event::End { leg, side } => {
+                if self.legs.handle_timeout(at, leg, side) {
+                    self.drain(leg, side)?;
+                }
+            }
+            Event::Proxy { side, terminal } => {
+                let id = ProxyId { side, terminal };
+                if self.legs.proxies().is_some_and(|proxies| proxies.handle_timeout(at, id)) {
+                    self.drain_proxy(id)?;
+                }
+            }
+            Event::Origin(leg) => {
+                self.answer(leg);
+                self.drain(leg, Side::Far)?;
+            }
+            Event::Client(client) => {
+                if self.clients[client as usize].handle_timeout(at, self.scenario.http) {
+                    self.wake(client);
+                    self.rearm(client);
+                }
+            }
+        }
+        self.settle()?;
+        Ok(Some(at))
+    }
+
+    /// From now on `tracer` writes down what happens; nothing has happened yet.
+    pub(crate) fn begin_trace(&mut self, tracer: Option<Box<Tracer>>) {
+        self.network.begin_trace(tracer);
+    }
+
+    /// The run is over.
+    pub(crate) fn end_trace(&mut self) -> Option<Box<Tracer>> {
+        self.network.end_trace()
+    }
+
+    pub(crate) fn event_count(&self) -> u64 {
+        self.event_count
+    }
+
+    pub(crate) fn network(&self) -> &Network<Packet> {
+        &self.network
+    }
+
+    /// The network, for tests that look into it.
+    #[cfg(test)]
+    pub(crate) fn network_mut(&mut self) -> &mut Network<Packet> {
+        &mut self.network
+    }
+
+    pub(crate) fn clients(&self) -> &[Client] {
+        &self.clients
+    }
+
+    pub(crate) fn legs(&self) -> &Legs {
+        &self.legs
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Refuses to eat all memory.
+    pub(crate) fn check_size(&self) -> Result<(), SimError> {
+        let passed = self.now - Instant::START;
+        if self.legs.len() > MOST_LEGS {
+            Err(SimError::TooManyLegs(passed))
+        } else if self.network.held() > MOST_HELD {
+            Err(SimError::TooManyHeld(passed))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Does everything that can be done now.
+    fn settle(&mut self) -> Result<(), SimError> {
+        loop {
+            if let Some((leg, side)) = self.touched.pop_front() {
+                self.drain(leg, side)?;
+            } else if let Some(outcome) = self.network.poll() {
+                self.handle_outcome(&outcome)?;
+            } else if let Some(client) = self.awake.pop_front() {
+                self.act(client)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The server's side of a leg.
+fn origin_of(origins: &mut Vec<Origin>, leg: u32) -> &mut Origin {
+    if origins.len() <= leg as usize {
+        origins.resize_with(leg as usize + 1, Origin::default);
+    }
+    &mut origins[leg as usize]
+}

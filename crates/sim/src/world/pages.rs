@@ -1,0 +1,120 @@
+//! Browsers and servers: who asks for what, and who answers.
+
+use super::{Event, World, origin_of};
+use crate::client::Client;
+use crate::error::SimError;
+use crate::legs::{Message, Owner};
+use crate::network::Side;
+use farhop_web::{HttpVersion, LoaderAction};
+
+impl World<'_> {
+    /// A part of a response has reached a browser.
+    pub(super) fn browse(&mut self, client: u32, connection: u32, part: Message) {
+        let Some(browser) = &mut self.clients[client as usize].browser else { return };
+        if let Some(took) = browser.received(self.now, connection, part) {
+            self.metrics.object(self.now, took);
+        }
+        self.wake(client);
+    }
+
+    /// A part of a request has reached a server.
+    pub(super) fn serve(&mut self, leg: u32, client: u32, part: Message) {
+        let Some(browser) = &self.clients[client as usize].browser else { return };
+        let object = &browser.page().objects[part.exchange as usize];
+        let size = self.scenario.http.request_size(object);
+        if origin_of(&mut self.origins, leg).receive(self.now, part, size, object.think) {
+            self.answer(leg);
+        }
+    }
+
+    /// Answers what a server has thought about.
+    pub(super) fn answer(&mut self, leg: u32) {
+        let Owner::Origin { client } = self.legs.owner(leg, Side::Far) else { return };
+        let Some(browser) = &self.clients[client as usize].browser else { return };
+        let http = &self.scenario.http;
+        let origin = origin_of(&mut self.origins, leg);
+        while let Some(exchange) = origin.next_answer(self.now) {
+            let object = &browser.page().objects[exchange as usize];
+            let bytes = http.header_size(object) + object.size;
+            self.legs.write(self.now, leg, Side::Far, Message { exchange, bytes });
+            if http.version == HttpVersion::Http10 {
+                // RFC 1945 §1.3: the connection ends with the response.
+                self.legs.close(self.now, leg, Side::Far);
+            }
+        }
+        if let Some(ready) = origin.next_timeout() {
+            self.events.push(ready, Event::Origin(leg));
+        }
+    }
+
+    /// Lets a client act when its turn comes, if it has news.
+    pub(super) fn wake(&mut self, client: u32) {
+        let Client { browser: Some(browser), is_awake, .. } = &mut self.clients[client as usize] else { return };
+        if browser.take_news() && !core::mem::replace(is_awake, true) {
+            self.awake.push_back(client);
+        }
+    }
+
+    /// Schedules when a client has something to do by itself.
+    pub(super) fn rearm(&mut self, client: u32) {
+        if let Some(due) = self.clients[client as usize].rearm() {
+            self.events.push(due, Event::Client(client));
+        }
+    }
+
+    /// Lets a browser do what it can.
+    pub(super) fn act(&mut self, client: u32) -> Result<(), SimError> {
+        self.clients[client as usize].is_awake = false;
+        while let Some(browser) = &mut self.clients[client as usize].browser
+            && let Some(action) = browser.poll(self.now)
+        {
+            let leg = match action {
+                LoaderAction::Open { connection, host } => Some(self.open(client, connection, host)?),
+                LoaderAction::Request { connection, object } => self.request(client, connection, object),
+                LoaderAction::Close { connection } => self.close(client, connection),
+            };
+            if let Some(leg) = leg {
+                self.drain(leg, Side::Near)?;
+            }
+        }
+        self.finish_page(client);
+        self.rearm(client);
+        Ok(())
+    }
+
+    fn open(&mut self, client: u32, connection: usize, host: usize) -> Result<u32, SimError> {
+        let line = self.clients[client as usize].line(host);
+        let number = u32::try_from(connection).expect("a client opens fewer connections");
+        let leg = self.open_leg(client, line, 0, Owner::Browser { client, connection: number })?;
+        if let Some(browser) = &mut self.clients[client as usize].browser {
+            browser.opened(self.now, connection, host, leg);
+        }
+        Ok(leg)
+    }
+
+    fn request(&mut self, client: u32, connection: usize, object: usize) -> Option<u32> {
+        let browser = self.clients[client as usize].browser.as_ref()?;
+        let leg = browser.leg(connection)?;
+        let bytes = self.scenario.http.request_size(&browser.page().objects[object]);
+        let exchange = u32::try_from(object).expect("a page has fewer objects");
+        self.legs.write(self.now, leg, Side::Near, Message { exchange, bytes });
+        Some(leg)
+    }
+
+    fn close(&mut self, client: u32, connection: usize) -> Option<u32> {
+        let leg = self.clients[client as usize].browser.as_mut()?.forget(connection)?;
+        self.legs.abandon(self.now, leg, Side::Near);
+        Some(leg)
+    }
+
+    /// Notes when a page is complete.
+    fn finish_page(&mut self, client: u32) {
+        let state = &mut self.clients[client as usize];
+        if state.is_loading
+            && let Some(browser) = state.browser.as_ref().filter(|browser| browser.is_complete())
+        {
+            self.metrics.page(browser, self.now);
+            state.think(self.now);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Between the network and who uses it: packets to transports, and what transports say to browsers, servers and relays.
+//!
+//! A relay passes on what arrives at once. What its next leg cannot take yet counts as unread at the leg before, whose window shrinks by
+//! that much, back to the source (backpressure).
+
+use super::{Event, World, origin_of};
+use crate::error::SimError;
+use crate::legs::Owner;
+use crate::network::{Line, Outcome, Route, Side};
+use crate::packet::Packet;
+use crate::rwbp::ProxyId;
+use farhop_tcp::Output;
+use farhop_transport as transport;
+use farhop_units::Bytes;
+
+impl World<'_> {
+    pub(super) fn handle_outcome(&mut self, outcome: &Outcome<Packet>) -> Result<(), SimError> {
+        match outcome {
+            Outcome::Arrived { leg, side, packet } => {
+                self.legs.landed(*leg);
+                self.legs.handle_packet(self.now, *leg, *side, packet);
+                self.drain(*leg, *side)?;
+            }
+            Outcome::Dropped { leg } => {
+                self.legs.landed(*leg);
+                self.legs.reclaim(self.now, *leg);
+            }
+            Outcome::Duplicated { leg } => self.legs.sent(*leg),
+        }
+        Ok(())
+    }
+
+    /// Takes in all that an endpoint has to say, then sees to its timer.
+    pub(super) fn drain(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        if let Some(id) = self.legs.proxy_of(leg, side) {
+            self.drain_proxy(id)?;
+            self.press_back(leg, side);
+            return Ok(());
+        }
+        while let Some(output) = self.legs.poll(leg, side) {
+            match output {
+                Output::Transmit { segment, .. } => self.transmit(leg, side, Packet::Tcp(segment)),
+                Output::Connected { .. } => self.connected(leg, side)?,
+                Output::Received { bytes, .. } => self.received(leg, side, bytes),
+                Output::Finished { .. } => self.finished(leg, side),
+                Output::Closed { .. } => self.legs.closed(leg, side),
+            }
+        }
+        self.network.settle(self.now, &mut self.events);
+        if let Some(tracer) = self.network.tracer()
+            && let Some(state) = self.legs.sender_state(leg, side)
+        {
+            tracer.observe(self.now, self.legs.number(leg), side, &state);
+        }
+        self.press_back(leg, side);
+        if let Some(due) = self.legs.rearm(leg, side) {
+            self.events.push(due, Event::End { side, leg });
+        }
+        self.legs.reclaim(self.now, leg);
+        Ok(())
+    }
+
+    /// Takes in all that a proxy of RWBP has to say, then sees to its timer.
+    pub(super) fn drain_proxy(&mut self, id: ProxyId) -> Result<(), SimError> {
+        let ProxyId { side, terminal } = id;
+        let room = self.network.queue_room(side, terminal);
+        if let Some(proxies) = self.legs.proxies() {
+            proxies.set_link_room(self.now, id, room);
+        }
+        while let Some(output) = self.legs.proxies().and_then(|proxies| proxies.poll(id)) {
+            match output {
+                transport::Output::Transmit { packet, .. } => self.transmit(packet.flow.0, side, Packet::Rwbp(packet)),
+                transport::Output::Connected { stream, .. } => {
+                    if let Some(stream) = stream {
+                        self.connected(stream.0, side)?;
+                    }
+                }
+                transport::Output::Received { stream, bytes, finished, .. } => {
+                    self.legs.read_flow(self.now, stream.0, side, bytes);
+                    self.received(stream.0, side, bytes);
+                    if finished {
+                        self.finished(stream.0, side);
+                    }
+                }
+                transport::Output::Room { stream, .. } => {
+                    self.legs.resume(self.now, stream.0, side);
+                    self.press_back(stream.0, side);
+                }
+                transport::Output::Closed { stream, .. } => {
+                    self.legs.closed(stream.0, side);
+                    self.legs.reclaim(self.now, stream.0);
+                }
+            }
+        }
+        self.network.settle(self.now, &mut self.events);
+        if let Some(due) = self.legs.proxies().and_then(|proxies| proxies.rearm(self.now, id)) {
+            self.events.push(due, Event::Proxy { side, terminal });
+        }
+        Ok(())
+    }
+
+    /// What waits at an end because its transport is slow, the relay there has not read from the end before it.
+    fn press_back(&mut self, leg: u32, side: Side) {
+        let Owner::Relay { peer } = self.legs.owner(leg, side) else { return };
+        let backlog = self.legs.backlog(leg, side);
+        if self.legs.hold(self.now, peer, side.other(), backlog) {
+            self.touched.push_back((peer, side.other()));
+        }
+    }
+
+    fn transmit(&mut self, leg: u32, side: Side, packet: Packet) {
+        self.legs.sent(leg);
+        let route = self.legs.route(leg);
+        if let Some(tracer) = self.network.tracer() {
+            tracer.sent(self.now, (leg, self.legs.number(leg)), route, side, &packet);
+        }
+        self.network.send(self.now, side, (leg, route), packet);
+    }
+
+    fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        match self.legs.owner(leg, side) {
+            Owner::Browser { client, connection } => {
+                if let Some(browser) = &mut self.clients[client as usize].browser {
+                    browser.connected(connection);
+                }
+                self.wake(client);
+            }
+            Owner::Opener { client, next } => {
+                let line = self.legs.route(leg).line;
+                let after = self.open_leg(client, line, next, Owner::Nobody)?;
+                self.legs.join(leg, after);
+                self.touched.push_back((after, Side::Near));
+            }
+            Owner::Origin { .. } | Owner::Relay { .. } | Owner::Nobody => {}
+        }
+        Ok(())
+    }
+
+    /// Bytes arrived in order at an end.
+    fn received(&mut self, leg: u32, side: Side, mut bytes: Bytes) {
+        while let Some(part) = self.legs.next_part(leg, side, &mut bytes) {
+            match self.legs.owner(leg, side) {
+                Owner::Browser { client, connection } => self.browse(client, connection, part),
+                Owner::Origin { client } => self.serve(leg, client, part),
+                Owner::Relay { peer } => {
+                    self.legs.write(self.now, peer, side.other(), part);
+                    self.touched.push_back((peer, side.other()));
+                }
+                Owner::Opener { .. } | Owner::Nobody => {}
+            }
+        }
+    }
+
+    /// The other end will say no more.
+    fn finished(&mut self, leg: u32, side: Side) {
+        match self.legs.owner(leg, side) {
+            Owner::Origin { .. } => self.legs.close(self.now, leg, side),
+            Owner::Relay { peer } => {
+                self.legs.close(self.now, peer, side.other());
+                self.touched.push_back((peer, side.other()));
+            }
+            Owner::Browser { .. } | Owner::Opener { .. } | Owner::Nobody => {}
+        }
+    }
+
+    /// Opens the leg of this number of a client's chain, with `near` at its near end.
+    pub(super) fn open_leg(&mut self, client: u32, line: Line, number: u8, near: Owner) -> Result<u32, SimError> {
+        let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
+        let far = if is_last { Owner::Origin { client } } else { Owner::Opener { client, next: number + 1 } };
+        let route = Route { line, near: span.0, far: span.1 };
+        let leg = self.legs.open(self.now, (route, span.2), &self.scenario.tcp, [near, far])?;
+        origin_of(&mut self.origins, leg).reset();
+        Ok(leg)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::architecture::Chain;
+    use crate::client::Client;
+    use crate::meter::Meter;
+    use crate::metrics::Metrics;
+    use farhop_results::Architecture;
+    use farhop_units::Instant;
+
+    /// The most that ever waited at the relays while 3 MB came over a slow link from a fast server.
+    fn most_waiting(architecture: Architecture) -> Bytes {
+        let assignments = [
+            "page.objects=1",
+            "page.size=3 MB",
+            "tcp.max_window=60 kB",
+            "link.down.rate=2 Mbit/s",
+            "link.down.queue=1 MB",
+            "wan.rate=100 Mbit/s",
+            "wan.delay=5 ms",
+        ];
+        let scenario =
+            farhop_scenario::open("demo", &assignments.map(str::to_owned)).expect("the assignments are right");
+        let chain = Chain::of(architecture).expect("it is known");
+        let client = Client::once(0, scenario.page.clone());
+        let metrics = Metrics::new(Instant::START);
+        let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_intervals(), metrics);
+        let mut most = Bytes::ZERO;
+        while world.step().expect("nothing fails").is_some() && world.metrics().pages.count() == 0 {
+            let at_the_gateway = if world.legs().len() > 1 { world.legs().backlog(1, Side::Far) } else { Bytes::ZERO };
+            most = most.max(at_the_gateway);
+        }
+        assert_eq!(world.metrics().pages.count(), 1, "{architecture}");
+        most
+    }
+
+    #[test]
+    fn congestion_reaches_the_source() {
+        for architecture in [Architecture::Split, Architecture::Rwbp] {
+            let most = most_waiting(architecture);
+            assert!(most > Bytes::kb(20) && most <= Bytes::kb(62), "{architecture}: {most}");
+        }
+    }
+}
