@@ -146,12 +146,15 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Reproduce {
-    /// obata-2001, obata-2002, prefetch-2013 or zhou-2004
+    /// nz-us-2000, obata-2001, obata-2002, prefetch-2013 or zhou-2004
     #[arg(value_name = "PAPER")]
     pub(crate) paper: Paper,
     /// One figure or table of it, e.g. "Fig 5" or table-1
     #[arg(value_name = "FIGURE")]
     pub(crate) figure: Option<String>,
+    /// Simulate a tenth of the papers' time only, to see the shape of their figures
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Print one JSON object on stdout instead of a table
     #[arg(long)]
     pub(crate) json: bool,

@@ -281,6 +281,7 @@ pub(crate) mod tests {
     pub(crate) fn scenario(sizes: &[u64]) -> Scenario {
         Scenario {
             name: "test".to_owned(),
+            rwbp_ack_every: 2,
             title: String::new(),
             link: ChannelConfig { down: geo(), up: geo(), ..ChannelConfig::default() },
             wan: ChannelConfig::default(),

@@ -12,6 +12,9 @@ pub(crate) trait Fill {
 
     /// Adds why a figure cannot be filled.
     fn gap(&mut self, figure: Figure, reason: &str);
+
+    /// The same, if that has not been said of the figure.
+    fn gap_once(&mut self, figure: Figure, reason: &str);
 }
 
 impl Fill for Reproduction {
@@ -21,6 +24,12 @@ impl Fill for Reproduction {
 
     fn gap(&mut self, figure: Figure, reason: &str) {
         self.gaps.push(Gap { figure, reason: reason.to_owned() });
+    }
+
+    fn gap_once(&mut self, figure: Figure, reason: &str) {
+        if !self.gaps.iter().any(|gap| gap.figure == figure && gap.reason == reason) {
+            self.gap(figure, reason);
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The papers' tables, curves and numbers, ours beside them: what `farhop reproduce` shows.
 //!
 //! Each paper's parameters stand in its module, with the text's contradictions. The papers' figures are lost, so that a curve has only
-//! those published points that the text tells. What no formula gives (simulations, measurements) is a gap with its reason.
-//!
-//! So far the formulas of `farhop-model` fill it. Left out: nz-us-2000, which has no formula.
+//! those published points that the text tells. The formulas of `farhop-model` fill most of it at once; what the papers simulated or measured is simulated by
+//! `farhop-sim`, as long as they did, when a figure that needs it is asked for. What neither gives is a gap with its reason, and what a
+//! paper claims without numbers is a claim with its verdict.
 //!
 //! ```
 //! use farhop_papers::{Paper, reproduce};
@@ -13,22 +13,30 @@
 //! ```
 
 mod citations;
+mod comparison;
 mod error;
 mod filling;
+mod lab;
+mod nz_us_2000;
 mod obata_2001;
 mod obata_2002;
 mod prefetch_2013;
 mod zhou_2004;
 
 pub use error::PapersError;
+pub use lab::Effort;
 
 use core::fmt;
 use core::str::FromStr;
 use farhop_results::reproduction::{Figure, Reproduction};
+use lab::Lab;
+use std::collections::BTreeSet;
 
 /// A paper that can be reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Paper {
+    /// Satellites and cables between New Zealand and the USA.
+    NzUs2000,
     /// TCP throughput on asymmetric networks.
     Obata2001,
     /// HTTP transfer time on asymmetric networks.
@@ -41,11 +49,12 @@ pub enum Paper {
 
 impl Paper {
     /// All of them, in the order of the manual.
-    pub const ALL: [Self; 4] = [Self::Obata2001, Self::Obata2002, Self::Prefetch2013, Self::Zhou2004];
+    pub const ALL: [Self; 5] = [Self::NzUs2000, Self::Obata2001, Self::Obata2002, Self::Prefetch2013, Self::Zhou2004];
 
     /// The spelling on the command line.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::NzUs2000 => "nz-us-2000",
             Self::Obata2001 => "obata-2001",
             Self::Obata2002 => "obata-2002",
             Self::Prefetch2013 => "prefetch-2013",
@@ -53,9 +62,11 @@ impl Paper {
         }
     }
 
-    fn everything(self) -> Reproduction {
+    /// What formulas give.
+    fn formulas(self) -> Reproduction {
         use citations as c;
         let (reproduction, paper, captions) = match self {
+            Self::NzUs2000 => (nz_us_2000::reproduce(), c::NZ_US_2000, c::NZ_US_2000_CAPTIONS),
             Self::Obata2001 => (obata_2001::reproduce(), c::OBATA_2001, c::OBATA_2001_CAPTIONS),
             Self::Obata2002 => (obata_2002::reproduce(), c::OBATA_2002, c::OBATA_2002_CAPTIONS),
             Self::Prefetch2013 => (prefetch_2013::reproduce(), c::PREFETCH_2013, c::PREFETCH_2013_CAPTIONS),
@@ -66,7 +77,30 @@ impl Paper {
 
     /// Everything that [`reproduce`] knows of this paper, in its order.
     pub fn figures(self) -> Vec<Figure> {
-        self.everything().figures()
+        let formulas = self.formulas().figures().into_iter();
+        formulas.chain(self.simulated().iter().copied()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The figures that need the simulator.
+    const fn simulated(self) -> &'static [Figure] {
+        match self {
+            Self::NzUs2000 => &nz_us_2000::FIGURES,
+            Self::Obata2001 => &obata_2001::experiments::FIGURES,
+            Self::Obata2002 => &obata_2002::experiments::FIGURES,
+            Self::Prefetch2013 => &prefetch_2013::experiments::FIGURES,
+            Self::Zhou2004 => &zhou_2004::experiments::FIGURES,
+        }
+    }
+
+    /// Adds what the simulator gives of one of these.
+    fn simulate(self, figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+        match self {
+            Self::NzUs2000 => nz_us_2000::simulate(figure, lab, reproduction),
+            Self::Obata2001 => obata_2001::experiments::simulate(figure, lab, reproduction),
+            Self::Obata2002 => obata_2002::experiments::simulate(figure, lab, reproduction),
+            Self::Prefetch2013 => prefetch_2013::experiments::simulate(figure, lab, reproduction),
+            Self::Zhou2004 => zhou_2004::experiments::simulate(figure, lab, reproduction),
+        }
     }
 }
 
@@ -84,30 +118,52 @@ impl FromStr for Paper {
     }
 }
 
-/// A paper's rows and curves, all of them or those of one figure, named as in `Fig 5`, `fig5` or `table-1`.
+/// A paper's rows, curves and claims, all of them or those of one figure, named as in `Fig 5`, `fig5` or `table-1`.
 ///
 /// # Errors
 /// [`PapersError::UnknownFigure`], with those that there are.
 pub fn reproduce(paper: Paper, figure: Option<&str>) -> Result<Reproduction, PapersError> {
-    let everything = paper.everything();
-    let Some(wanted) = figure else { return Ok(everything) };
-    let figures = everything.figures();
-    match figures.iter().find(|figure| figure.is_named(wanted)) {
-        Some(figure) => Ok(everything.only(*figure)),
-        None => Err(PapersError::UnknownFigure { paper, figure: wanted.to_owned(), known: figures }),
+    reproduce_with(paper, figure, Effort::Full, &mut |_| {})
+}
+
+/// The same with as much simulated as `effort` says; `heard` is told what is about to be simulated.
+///
+/// # Errors
+/// As [`reproduce`].
+pub fn reproduce_with(
+    paper: Paper,
+    figure: Option<&str>,
+    effort: Effort,
+    heard: &mut dyn FnMut(&str),
+) -> Result<Reproduction, PapersError> {
+    let known = paper.figures();
+    let wanted = match figure {
+        None => known,
+        Some(name) => match known.iter().find(|figure| figure.is_named(name)) {
+            Some(figure) => vec![*figure],
+            None => return Err(PapersError::UnknownFigure { paper, figure: name.to_owned(), known }),
+        },
+    };
+    let mut reproduction = paper.formulas();
+    if let [only] = wanted[..] {
+        reproduction = reproduction.only(only);
     }
+    let mut lab = Lab::new(effort, heard);
+    for figure in paper.simulated().iter().filter(|figure| wanted.contains(figure)) {
+        paper.simulate(*figure, &mut lab, &mut reproduction);
+    }
+    Ok(reproduction)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farhop_results::reproduction::{Curve, Origin};
-    use std::collections::BTreeSet;
+    use farhop_results::reproduction::{Curve, Origin, Verdict};
 
     #[test]
     fn every_published_number_is_met_or_the_reading_says_why_not() {
         for paper in Paper::ALL {
-            for row in reproduce(paper, None).unwrap().rows {
+            for row in paper.formulas().rows {
                 assert!(row.ours.is_finite(), "{paper}: {row:?}");
                 let Some(published) = row.published else { continue };
                 let is_met = (row.ours / published - 1.0).abs() < 0.05;
@@ -123,7 +179,7 @@ mod tests {
     #[test]
     fn curves_are_lines_of_finite_points() {
         for paper in Paper::ALL {
-            for curve in reproduce(paper, None).unwrap().curves {
+            for curve in paper.formulas().curves {
                 assert!(curve.points.len() > usize::from(curve.origin != Origin::Text), "{paper}: {curve:?}");
                 assert!(curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite()), "{paper}: {curve:?}");
                 assert!(curve.points.is_sorted_by(|a, b| a.0 < b.0), "{paper}: {curve:?}");
@@ -134,17 +190,17 @@ mod tests {
     #[test]
     fn a_figure_is_found_however_it_is_spelled() {
         for name in ["Fig 5", "fig5", "fig. 5", "figure-5", "5"] {
-            let reproduction = reproduce(Paper::Obata2001, Some(name)).unwrap();
+            let reproduction = reproduce_with(Paper::Obata2001, Some(name), Effort::Quick, &mut |_| {}).unwrap();
             assert_eq!(reproduction.figures(), [Figure::Fig(5)], "{name}");
         }
         let error = reproduce(Paper::Zhou2004, Some("fig 99")).unwrap_err().to_string();
-        assert_eq!(error, "zhou-2004 has no \"fig 99\" to reproduce; accepted: Table 1, §3, Fig 5, Fig 6, Fig 7");
+        assert_eq!(error, "zhou-2004 has no \"fig 99\" to reproduce; accepted: Fig 5, Fig 6, Fig 7, Table 1, §3");
         assert!("zhou-2005".parse::<Paper>().unwrap_err().to_string().contains("zhou-2004"));
     }
 
     /// What a paper's row with this quantity has: published and ours.
     fn numbers(paper: Paper, quantity: &str) -> (Option<f64>, f64) {
-        let rows = reproduce(paper, None).unwrap().rows;
+        let rows = paper.formulas().rows;
         let row = rows.into_iter().find(|row| row.quantity.starts_with(quantity));
         let row = row.unwrap_or_else(|| panic!("{paper} has no {quantity}"));
         (row.published, row.ours)
@@ -193,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_server_has_sent_what_it_has_sent() {
-        for curve in reproduce(Paper::Obata2002, Some("6")).unwrap().curves {
+        for curve in Paper::Obata2002.formulas().only(Figure::Fig(6)).curves {
             assert!(curve.points.is_sorted_by(|a, b| a.1 <= b.1), "{curve:?}");
             assert_eq!(curve.points.last().map(|point| point.1), Some(50.0), "five data sets of 10 kB");
         }
@@ -202,7 +258,11 @@ mod tests {
     #[test]
     fn points_of_the_text_lie_beside_a_formula_with_their_axes() {
         for paper in Paper::ALL {
-            let all = reproduce(paper, None).unwrap();
+            let all = paper.formulas();
+            // The others have nothing but simulations.
+            if paper == Paper::NzUs2000 {
+                continue;
+            }
             let told: Vec<_> = all.curves.iter().filter(|curve| curve.origin == Origin::Text).collect();
             assert!(!told.is_empty(), "{paper}");
             for text in told {
@@ -215,9 +275,7 @@ mod tests {
     #[test]
     fn a_mended_line_follows_the_line_that_it_mends() {
         for paper in Paper::ALL {
-            for pair in
-                reproduce(paper, None).unwrap().curves.windows(2).filter(|pair| pair[1].origin == Origin::Mended)
-            {
+            for pair in paper.formulas().curves.windows(2).filter(|pair| pair[1].origin == Origin::Mended) {
                 assert_eq!(
                     (pair[0].origin, pair[0].figure),
                     (Origin::Formula, pair[1].figure),
@@ -231,11 +289,83 @@ mod tests {
     #[test]
     fn every_figure_has_its_caption_and_every_caption_its_figure() {
         for paper in Paper::ALL {
-            let all = reproduce(paper, None).unwrap();
+            let all = paper.formulas();
             let captions: BTreeSet<_> = all.captions.iter().map(|caption| caption.figure).collect();
-            assert_eq!(captions, all.figures().into_iter().collect(), "{paper}");
+            assert_eq!(captions, paper.figures().into_iter().collect(), "{paper}");
             assert_eq!((all.paper.name, all.paper.mistakes.is_empty()), (paper.word(), false));
         }
+    }
+
+    fn quick(paper: Paper, figure: &str) -> Reproduction {
+        reproduce_with(paper, Some(figure), Effort::Quick, &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn tables_need_no_simulation() {
+        let mut heard = 0;
+        reproduce_with(Paper::Zhou2004, Some("table-1"), Effort::Full, &mut |_| heard += 1).unwrap();
+        assert_eq!(heard, 0);
+    }
+
+    #[test]
+    fn simulated_points_lie_on_their_figures_axes() {
+        for (paper, figures) in [(Paper::Obata2001, &["5", "8", "11"][..]), (Paper::Obata2002, &["4", "5", "9", "12"])]
+        {
+            for figure in figures {
+                let curves = quick(paper, figure).curves;
+                let simulated: Vec<&Curve> = curves.iter().filter(|curve| curve.origin == Origin::Simulated).collect();
+                assert!(!simulated.is_empty(), "{paper} {figure}");
+                for curve in simulated {
+                    assert!(curve.points.len() > 4 && curve.points.is_sorted_by(|a, b| a.0 < b.0), "{curve:?}");
+                    let beside =
+                        |other: &&Curve| other.origin == Origin::Formula && (other.x, other.y) == (curve.x, curve.y);
+                    assert!(curves.iter().any(|other| beside(&other)), "{curve:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pipelining_saves_in_the_simulator_what_the_text_says() {
+        let rows = quick(Paper::Obata2002, "12").rows;
+        let simulated: Vec<_> = rows.iter().filter(|row| row.quantity.ends_with("simulated (s)")).collect();
+        assert_eq!(simulated.len(), 2);
+        assert!(simulated.iter().all(|row| row.difference().unwrap().abs() < 0.15), "{simulated:?}");
+    }
+
+    #[test]
+    fn losses_before_the_satellite_cost_throughput() {
+        let fig_9 = quick(Paper::Obata2001, "9");
+        assert_eq!((fig_9.claims[0].verdict, fig_9.curves.len()), (Verdict::Holds, 2), "{:?}", fig_9.claims);
+    }
+
+    #[test]
+    fn normal_access_takes_what_was_measured_and_longer_when_it_is_cut() {
+        let [free, cut] = ["14", "16"].map(|figure| {
+            let rows = quick(Paper::Prefetch2013, figure).rows;
+            rows.into_iter().find(|row| row.quantity.contains("normal access, simulated")).unwrap().ours
+        });
+        assert!((free / 47.4 - 1.0).abs() < 0.05 && cut > free, "{free}, {cut}");
+    }
+
+    #[test]
+    fn twelve_ways_are_predicted_from_the_base_case() {
+        let fig_4 = quick(Paper::NzUs2000, "4");
+        let (fitted, others): (Vec<_>, Vec<_>) =
+            fig_4.rows.iter().partition(|row| !row.quantity.starts_with("servers"));
+        assert_eq!((fitted.len(), others.len()), (12, 24));
+        for base in others.iter().filter(|row| row.quantity.contains("no proxy, TT, HTTP/1.0")) {
+            assert!((base.ours - 2.8).abs() < 0.01, "{base:?}");
+        }
+        let latency = |way: &str| {
+            let row = fig_4.rows.iter().find(|row| row.quantity.starts_with(way));
+            row.unwrap_or_else(|| panic!("{way}: {:?}", fig_4.gaps)).ours
+        };
+        assert!((latency("no proxy, TT, HTTP/1.0") - 2.8).abs() < 0.01);
+        assert!(latency("no proxy, TT, HTTP/1.0") < latency("no proxy, ST, HTTP/1.0"));
+        assert!(latency("no proxy, ST, HTTP/1.0") < latency("no proxy, SS, HTTP/1.0"));
+        assert!(latency("no proxy, SS, HTTP/1.1") < latency("no proxy, SS, HTTP/1.0"));
+        assert!(latency("proxy, SS, HTTP/1.0") < latency("no proxy, SS, HTTP/1.1"));
     }
 
     #[test]

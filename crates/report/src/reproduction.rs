@@ -1,12 +1,12 @@
 //! A paper's numbers as text, ours beside them.
 
 use crate::format::{self, or_dash};
-use farhop_results::reproduction::{Gap, Reproduction, Row};
+use farhop_results::reproduction::{Claim, Gap, Reproduction, Row};
 
 /// Beyond this difference a published number counts as missed.
 const MET: f64 = 0.05;
 
-/// A line per number and per curve, and why the rest is missing.
+/// A line per number, per claim and per curve, and why the rest is missing.
 pub fn reproduction_table(reproduction: &Reproduction) -> String {
     let width = reproduction.rows.iter().map(|row| row.quantity.chars().count()).max().unwrap_or(0);
     let heading =
@@ -17,8 +17,13 @@ pub fn reproduction_table(reproduction: &Reproduction) -> String {
         let (points, name, reading) = (format::count(curve.points.len(), "point"), &curve.name, &curve.reading);
         format!("{:8} curve of {points}: {name}  {reading}", curve.figure.to_string())
     });
+    let claim = |claim: &Claim| {
+        let Claim { figure, claim, verdict, ours, why } = claim;
+        format!("{:8} {}: {claim} ({ours}) {why}", figure.to_string(), verdict.words())
+    };
+    let claims = reproduction.claims.iter().map(claim);
     let gap = |Gap { figure, reason }: &Gap| format!("{:8} not reproduced: {reason}", figure.to_string());
-    let lines = heading.into_iter().chain(rows).chain(curves).chain(reproduction.gaps.iter().map(gap));
+    let lines = heading.into_iter().chain(rows).chain(claims).chain(curves).chain(reproduction.gaps.iter().map(gap));
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 

@@ -35,6 +35,7 @@ fn sample() -> Reproduction {
             curve(Origin::Mended, "published, mended", vec![(1.0, 0.0), (100.0, 90.0)]),
             curve(Origin::Text, "the text's number", vec![(10.0, 25.0)]),
         ],
+        claims: Vec::new(),
         gaps: vec![Gap { figure: Figure::Fig(6), reason: "a measurement".to_owned() }],
     }
 }

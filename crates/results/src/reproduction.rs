@@ -1,7 +1,8 @@
 //! A paper's numbers and curves, ours beside them: what `farhop reproduce` finds.
 //!
 //! A [`Row`] has the number that the text gives, if it gives one, ours, and the reading that makes ours; a [`Curve`] is a line of a
-//! figure, or the points of it that the text gives; a [`Gap`] is a figure that nothing gives, with the reason.
+//! figure, or the points of it that the text gives; a [`Claim`] is what the paper says of a figure without numbers, with what
+//! became of it here; a [`Gap`] is a figure that nothing gives, with the reason.
 
 mod csv;
 mod figure;
@@ -22,6 +23,8 @@ pub struct Reproduction {
     pub rows: Vec<Row>,
     /// Lines of figures, and points that the text gives.
     pub curves: Vec<Curve>,
+    /// What it claims, and whether that is so here.
+    pub claims: Vec<Claim>,
     /// What cannot be given, with the reason.
     pub gaps: Vec<Gap>,
 }
@@ -101,6 +104,8 @@ pub enum Origin {
     Mended,
     /// Points that the text gives.
     Text,
+    /// The simulator.
+    Simulated,
 }
 
 impl Origin {
@@ -110,6 +115,7 @@ impl Origin {
             Self::Formula => "formula",
             Self::Mended => "mended",
             Self::Text => "text",
+            Self::Simulated => "simulated",
         }
     }
 }
@@ -147,6 +153,54 @@ impl Axis {
     }
 }
 
+/// What the paper says of a figure, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The figure.
+    pub figure: Figure,
+    /// What the paper says.
+    pub claim: String,
+    /// Whether it is so here.
+    pub verdict: Verdict,
+    /// The numbers behind the verdict.
+    pub ours: String,
+    /// What makes it so.
+    pub why: String,
+}
+
+/// Whether a claim was found to be so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// In everything that was looked at.
+    Holds,
+    /// In some of it.
+    InPart,
+    /// In nothing of it.
+    Fails,
+}
+
+impl Verdict {
+    /// The verdict of what was looked at one by one; what was not looked at does not hold.
+    pub fn of(parts: impl IntoIterator<Item = bool>) -> Self {
+        let parts: Vec<bool> = parts.into_iter().collect();
+        match (parts.contains(&true), parts.contains(&false)) {
+            (true, false) => Self::Holds,
+            (true, true) => Self::InPart,
+            (false, _) => Self::Fails,
+        }
+    }
+
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::InPart => "holds in part",
+            Self::Fails => "does not hold",
+        }
+    }
+}
+
 /// A figure that cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gap {
@@ -161,7 +215,9 @@ impl Reproduction {
     /// has gaps alone.
     pub fn figures(&self) -> Vec<Figure> {
         let rows = self.rows.iter().map(|row| row.figure);
-        let filled: BTreeSet<Figure> = rows.chain(self.curves.iter().map(|curve| curve.figure)).collect();
+        let claims = self.claims.iter().map(|claim| claim.figure);
+        let curves = self.curves.iter().map(|curve| curve.figure);
+        let filled: BTreeSet<Figure> = rows.chain(curves).chain(claims).collect();
         let gaps: BTreeSet<Figure> = self.gaps.iter().map(|gap| gap.figure).collect();
         filled.iter().chain(gaps.difference(&filled)).copied().collect()
     }
@@ -177,6 +233,7 @@ impl Reproduction {
         self.captions.retain(|caption| caption.figure == figure);
         self.rows.retain(|row| row.figure == figure);
         self.curves.retain(|curve| curve.figure == figure);
+        self.claims.retain(|claim| claim.figure == figure);
         self.gaps.retain(|gap| gap.figure == figure);
         self
     }

@@ -1,5 +1,6 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
+use crate::resolve::USUAL_RWBP_ACK_EVERY;
 use crate::scenario::Scenario;
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
@@ -22,6 +23,7 @@ impl Scenario {
             self.page_section(),
             self.users_section(),
             self.http_section(),
+            self.rwbp_section(),
             self.run_section(),
         ];
         for section in sections {
@@ -85,6 +87,13 @@ impl Scenario {
                 ("response_header_bytes", http.response_header_bytes.get().to_string()),
             ],
         )
+    }
+
+    fn rwbp_section(&self) -> String {
+        match self.rwbp_ack_every {
+            USUAL_RWBP_ACK_EVERY => String::new(),
+            every => section("rwbp", &[("ack_every", every.to_string())]),
+        }
     }
 
     fn run_section(&self) -> String {

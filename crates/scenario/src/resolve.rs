@@ -42,6 +42,7 @@ pub(crate) fn resolve(
         page_notes: notes,
         users,
         http: http(document)?,
+        rwbp_ack_every: rwbp_ack_every(document)?,
         run: run(document)?,
     };
     document.finish()?;
@@ -182,6 +183,14 @@ fn persistence(text: &str) -> Result<Option<Duration>, ParseError> {
         }
         _ => Ok(timeout),
     }
+}
+
+/// What RWBP acknowledges if nothing is said: the first N of zhou-2004's Fig 7, and TCP's habit.
+pub(crate) const USUAL_RWBP_ACK_EVERY: u32 = 2;
+
+fn rwbp_ack_every(document: &Document) -> Result<u32, ValueError> {
+    let every = document.get("rwbp.ack_every", |text| number(text, 1, 1000))?;
+    Ok(every.map_or(USUAL_RWBP_ACK_EVERY, |every| u32::try_from(every).expect("at most 1000")))
 }
 
 fn run(document: &Document) -> Result<RunConfig, ValueError> {

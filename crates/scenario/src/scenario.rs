@@ -30,6 +30,8 @@ pub struct Scenario {
     pub users: Option<Users>,
     /// How the client asks for it.
     pub http: HttpConfig,
+    /// Data packets per acknowledgement of RWBP: N of zhou-2004.
+    pub rwbp_ack_every: u32,
     /// What to run.
     pub run: RunConfig,
 }

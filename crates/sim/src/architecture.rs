@@ -33,7 +33,11 @@ impl Chain {
             Architecture::Direct => Ok(DIRECT),
             Architecture::Split => Ok(SPLIT),
             Architecture::Rwbp => Ok(RWBP),
-            _ => Err(SimError::NoTransport),
+            Architecture::Multiplexed => Err(SimError::NoArchitecture("connections that clients share")),
+            Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
+                Err(SimError::NoArchitecture("boxes that prefetch"))
+            }
+            Architecture::Tunnel | Architecture::Accelerated => Err(SimError::NoArchitecture("tunnel between proxies")),
         }
     }
 
@@ -46,5 +50,32 @@ impl Chain {
     pub(crate) fn span(self, number: u8) -> Option<(Span, bool)> {
         let number = usize::from(number);
         self.0.get(number).map(|span| (*span, number + 1 == self.0.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_leads_from_the_client_to_the_server_without_a_gap() {
+        for chain in Architecture::ALL.iter().filter_map(|architecture| Chain::of(*architecture).ok()) {
+            let ends = chain.0.iter().flat_map(|(near, far, _)| [*near, *far]).collect::<Vec<_>>();
+            assert_eq!((ends.first(), ends.last()), (Some(&Place::Client), Some(&Place::Server)));
+            assert!(ends.is_sorted() && ends[1..ends.len() - 1].chunks(2).all(|pair| pair[0] == pair[1]));
+            let (number, server) = (u8::try_from(chain.0.len() - 1).expect("few legs"), Some(true));
+            assert_eq!(chain.span(number).map(|(_, is_last)| is_last), server);
+            assert_eq!(chain.span(number + 1), None);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let reason = |architecture| Chain::of(architecture).map_err(|error| error.to_string());
+        assert_eq!(
+            reason(Architecture::Accelerated),
+            Err("the simulator has no tunnel between proxies yet".to_owned())
+        );
+        assert!(reason(Architecture::Rwbp).is_ok());
     }
 }

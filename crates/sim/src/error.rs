@@ -32,8 +32,8 @@ pub(crate) enum SimError {
     TooManyHeld(Duration),
     #[error("no page that was asked for from {} s on was complete at {} s", .0.as_secs_f64(), .1.as_secs_f64())]
     NoPages(Duration, Duration),
-    #[error("the simulated accelerator comes with the simulator's transports")]
-    NoTransport,
+    #[error("the simulator has no {0} yet")]
+    NoArchitecture(&'static str),
     #[error("the simulator does not know {0} yet")]
     Unknown(&'static str),
     #[error(transparent)]

@@ -10,6 +10,7 @@
 
 mod architecture;
 mod client;
+mod distributions;
 mod engine;
 mod error;
 mod legs;
@@ -20,6 +21,7 @@ mod packet;
 mod page_load;
 mod population;
 mod programs;
+mod replay;
 mod report;
 mod rwbp;
 #[cfg(test)]
@@ -29,6 +31,8 @@ mod slab;
 mod trace;
 mod world;
 
+pub use distributions::{Population, ResponseTimes};
 pub use engine::EventQueue;
+pub use replay::{ReplayConfig, Replayed, replay};
 pub use simulate::{Progress, Simulation, simulate, simulate_traced, simulate_with};
 pub use trace::{TraceFiles, TraceSummary};

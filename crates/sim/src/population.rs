@@ -41,7 +41,7 @@ pub(crate) struct Replication {
     pub(crate) carried: [Bytes; 2],
     /// Most connections at once.
     pub(crate) connections: usize,
-    /// Packets that were dropped anywhere.
+    /// Packets that the far link dropped.
     pub(crate) dropped: u64,
     pub(crate) events: u64,
     pub(crate) hops: u64,
@@ -101,7 +101,7 @@ fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
         unfinished: begun.count() as u64,
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
         connections: world.legs().peak(),
-        dropped: world.network().traffic().dropped,
+        dropped: world.network().traffic().dropped_by_link,
         events: world.event_count(),
         hops: world.network().traffic().hops,
     })

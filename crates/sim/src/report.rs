@@ -64,7 +64,8 @@ fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
 
 fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
-    let shares = Direction::BOTH.map(|direction| (direction.word(), use_of_the_link(scenario, users, all, direction)));
+    let [down, up] = use_of_the_link(scenario, users, all);
+    let shares = [(Direction::Down.word(), down), (Direction::Up.word(), up)];
     let used = shares.map(|(word, share)| match share {
         Some(share) => format!("{word} {:.0} % used", share * 100.0),
         None => format!("{word} unlimited"),
@@ -74,14 +75,18 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
     format!(
-        "{count} users, {}; link {}; at most {connections} connections at once; {dropped} packets dropped{full}",
+        "{count} users, {}; link {}; at most {connections} connections at once; the link dropped {dropped} packets{full}",
         users.model,
         used.join(", "),
     )
 }
 
-/// The share of one direction's rate that was used in the measured time; `None` where the rate is unlimited.
-fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication], direction: Direction) -> Option<f64> {
+/// The shares of the rates that were used in the measured time, down and up; `None` where a rate is unlimited.
+pub(crate) fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication]) -> [Option<f64>; 2] {
+    [Direction::Down, Direction::Up].map(|direction| use_of(scenario, users, all, direction))
+}
+
+fn use_of(scenario: &Scenario, users: &Users, all: &[Replication], direction: Direction) -> Option<f64> {
     let rate = direction.of(&scenario.link).peak_rate()?;
     let channels = match (direction, &scenario.link.access) {
         (Direction::Up, Access::Dedicated) => f64::from(scenario.link.terminals.max(1)),

@@ -39,7 +39,11 @@ struct Station {
 
 impl Proxies {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let config = RwbpConfig { mss: scenario.tcp.mss, ..RwbpConfig::zhou_2004(scenario.link.rtt()) };
+        let config = RwbpConfig {
+            mss: scenario.tcp.mss,
+            ack_every: scenario.rwbp_ack_every,
+            ..RwbpConfig::zhou_2004(scenario.link.rtt())
+        };
         let station = || Station { proxy: Proxy::new(config.clone()), wake: None };
         Self {
             gateway: station(),

@@ -1,6 +1,7 @@
 //! One scenario through every architecture it names.
 
 use crate::architecture::Chain;
+use crate::distributions::Population;
 use crate::error::SimError;
 use crate::page_load::{self, Outcome};
 use crate::population::{self, Case};
@@ -8,7 +9,7 @@ use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{Dns, Scenario, Tls, Users};
+use farhop_scenario::{Dns, Scenario, Tls, Users, seeds};
 use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
@@ -20,6 +21,8 @@ pub struct Simulation {
     pub gaps: Vec<Gap>,
     /// Every load behind the rows; users' pages are too many to be listed.
     pub loads: Vec<Load>,
+    /// What users met, for every row that has users.
+    pub populations: Vec<Population>,
     /// Events handled.
     pub event_count: u64,
     /// Packets passing a serializer with a finite rate or a delay.
@@ -43,7 +46,7 @@ pub struct Progress {
 ///
 /// Where users load pages, each replication is such a time of so many hours; there are as many as it takes, and as the scenario's
 /// `runs` allow, and the row tells of all their pages. Otherwise, where something is random the page is loaded as often as the
-/// scenario says, with seeds that count up from `seed`, and the row gives the median; where nothing is random once, as every
+/// scenario says, with the seeds that measured runs of `seed` have, and the row gives the median; where nothing is random once, as every
 /// load is the same.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
     simulate_with(scenario, seed, &mut |_| {})
@@ -107,7 +110,7 @@ impl Simulation {
     ) -> Result<(), SimError> {
         let runs = if is_random(scenario) { scenario.run.runs.max(1) } else { 1 };
         let load = |run: u32| {
-            let outcome = page_load::load(scenario, architecture, seed.wrapping_add(u64::from(run)), run, trace)?;
+            let outcome = page_load::load(scenario, architecture, seeds::of_run(seed, run), run, trace)?;
             heard(Progress { architecture, run, reached: outcome.end, end: None });
             Ok(outcome)
         };
@@ -135,6 +138,8 @@ impl Simulation {
         let replications = population::run(case, seed, population::cores(), &mut heard)?;
         self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();
         self.packet_hops += replications.iter().map(|replication| replication.hops).sum::<u64>();
+        let used = report::use_of_the_link(scenario, users, &replications);
+        self.populations.push(Population::new(architecture, &replications, used));
         self.rows.push(report::of_users(scenario, users, architecture, &replications));
         Ok(())
     }

@@ -75,7 +75,7 @@ fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
     ];
     let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
     let rwbp = row(&simulation, Architecture::Rwbp);
-    assert!(rwbp.note.as_deref().is_some_and(|note| note.contains("; 0 packets dropped")), "{:?}", rwbp.note);
+    assert!(rwbp.note.as_deref().is_some_and(|note| note.contains("the link dropped 0 packets")), "{:?}", rwbp.note);
     let one = ["page.objects=1", "page.size=1 MB", "run.architectures=rwbp"];
     let alone = row(&simulate(&scenario("demo", &one), 1), Architecture::Rwbp).page_load_s;
     // 1 MB in packets of 1448 B with 40 B of headers at 900 kbit/s.

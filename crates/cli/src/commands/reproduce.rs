@@ -2,8 +2,9 @@
 
 use crate::args::Reproduce;
 use crate::error::CliError;
+use crate::progress::Progress;
 use crate::{host, output};
-use farhop_papers::reproduce as fill;
+use farhop_papers::{Effort, reproduce_with};
 use farhop_report as report;
 use farhop_results::reproduction::Reproduction;
 use std::io::Write;
@@ -12,7 +13,11 @@ use std::process::ExitCode;
 
 /// Prints the numbers, or with `--json` everything; with `--out` also writes the report with its plots, rows and curves.
 pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, CliError> {
-    let reproduction = fill(args.paper, args.figure.as_deref())?;
+    let effort = if args.quick { Effort::Quick } else { Effort::Full };
+    let progress = Progress::start();
+    let filled = reproduce_with(args.paper, args.figure.as_deref(), effort, &mut |text| progress.say(text));
+    progress.finish();
+    let reproduction = filled?;
     let text = if args.json {
         serde_json::to_string_pretty(&reproduction).expect("rows hold text keys and finite numbers")
     } else {

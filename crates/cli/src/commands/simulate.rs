@@ -83,9 +83,11 @@ fn told(news: farhop_sim::Progress, since: Duration) -> String {
     let (unit, name) = if end >= Duration::from_secs(120) { (60.0, "min") } else { (1.0, "s") };
     let [reached_told, end] = [reached, end].map(|time| time.as_secs_f64() / unit);
     // At first there is nothing to divide by.
-    let pace = (since >= Duration::from_millis(50))
-        .then(|| format!(", {:.0} times real time", reached.as_secs_f64() / since.as_secs_f64()))
-        .unwrap_or_default();
+    let pace = if since >= Duration::from_millis(50) {
+        format!(", {:.0} times real time", reached.as_secs_f64() / since.as_secs_f64())
+    } else {
+        String::new()
+    };
     format!("simulating {architecture}: {reached_told:.0} of {end:.0} {name}{pace}, replication {}", run + 1)
 }
 

@@ -8,7 +8,7 @@ use super::span::Spread;
 use crate::format::{self, or_dash};
 use crate::reproduction::{is_met, summary};
 use farhop_results::Manifest;
-use farhop_results::reproduction::{Axis, Curve, Figure, Origin, Reproduction, Row, Scale};
+use farhop_results::reproduction::{Axis, Claim, Curve, Figure, Origin, Reproduction, Row, Scale};
 
 /// Colours that lines have.
 const COLOURS: usize = 8;
@@ -67,10 +67,27 @@ fn put_figure(out: &mut String, reproduction: &Reproduction, figure: Figure) {
     }
     let rows: Vec<&Row> = reproduction.rows.iter().filter(|row| row.figure == figure).collect();
     put_rows(out, &rows);
+    put_claims(out, reproduction, figure);
     for gap in reproduction.gaps.iter().filter(|gap| gap.figure == figure) {
         put(out, format_args!("<p class=\"gap\">Not reproduced: {}.</p>\n", escape(&gap.reason)));
     }
     out.push_str("</section>\n");
+}
+
+/// What the paper says, and what was found.
+fn put_claims(out: &mut String, reproduction: &Reproduction, figure: Figure) {
+    let claims: Vec<&Claim> = reproduction.claims.iter().filter(|claim| claim.figure == figure).collect();
+    if claims.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<table><thead><tr><th>the paper says</th><th>here it</th><th>numbers</th><th>why</th></tr></thead><tbody>\n",
+    );
+    for Claim { claim, verdict, ours, why, .. } in claims {
+        let cells = [claim, verdict.words(), ours, why].map(|text| format!("<td>{}</td>", escape(text))).concat();
+        put(out, format_args!("<tr>{cells}</tr>\n"));
+    }
+    out.push_str("</tbody></table>\n");
 }
 
 /// The figure's curves, those with the same axes together.
@@ -109,6 +126,7 @@ fn quantity(axis: Axis) -> Quantity<'static> {
 
 /// A colour for each published formula, shared by its mended line; a shape for each series of points.
 fn series<'a>(curves: &[&'a Curve]) -> Vec<Series<'a>> {
+    let has_formulas = curves.iter().any(|curve| curve.origin == Origin::Formula);
     let (mut formulas, mut texts) = (0_usize, 0_usize);
     let drawn = |curve: &&'a Curve| {
         let (look, colour) = match curve.origin {
@@ -117,6 +135,16 @@ fn series<'a>(curves: &[&'a Curve]) -> Vec<Series<'a>> {
                 (Look::Line, format!("c-{}", (formulas - 1) % COLOURS))
             }
             Origin::Mended => (Look::Dotted, format!("c-{}", formulas.saturating_sub(1) % COLOURS)),
+            // Simulated points lie beside the formula before them; without formulas they are the lines.
+            Origin::Simulated if has_formulas => {
+                texts += 1;
+                let colour = format!("c-{}", formulas.saturating_sub(1) % COLOURS);
+                (Look::Marks(Shape::ALL[(texts - 1) % Shape::ALL.len()]), colour)
+            }
+            Origin::Simulated => {
+                formulas += 1;
+                (Look::Line, format!("c-{}", (formulas - 1) % COLOURS))
+            }
             Origin::Text => {
                 texts += 1;
                 (Look::Marks(Shape::ALL[(texts - 1) % Shape::ALL.len()]), "c-text".to_owned())

@@ -40,7 +40,7 @@ fn written<const N: usize>(heading: [&str; N], lines: impl Iterator<Item = [Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Citation, Figure, Gap, Origin};
+    use super::super::{Axis, Citation, Figure, Gap, Origin, Verdict};
     use super::*;
 
     fn sample() -> Reproduction {
@@ -64,6 +64,7 @@ mod tests {
                 points: vec![(1.0, 2.5), (2.0, 3.0)],
                 reading: "Eq 2".to_owned(),
             }],
+            claims: Vec::new(),
             gaps: vec![Gap { figure: Figure::Section("3"), reason: "none".to_owned() }],
         }
     }
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_words_of_origins_are_those_of_json() {
-        for origin in [Origin::Formula, Origin::Mended, Origin::Text] {
+        for origin in [Origin::Formula, Origin::Mended, Origin::Text, Origin::Simulated] {
             assert_eq!(serde_json::to_value(origin).unwrap(), origin.word());
         }
     }
@@ -93,6 +94,18 @@ mod tests {
         assert_eq!(sample.figures(), [Figure::Fig(2), Figure::Fig(1), Figure::Section("3")]);
         let only = sample.only(Figure::Section("3"));
         assert!(only.rows.is_empty() && only.curves.is_empty() && only.gaps.len() == 1);
+    }
+
+    #[test]
+    fn a_claim_holds_where_all_that_was_looked_at_agrees() {
+        for (parts, verdict) in [
+            (&[true, true][..], Verdict::Holds),
+            (&[false, true], Verdict::InPart),
+            (&[false], Verdict::Fails),
+            (&[], Verdict::Fails),
+        ] {
+            assert_eq!(Verdict::of(parts.iter().copied()), verdict, "{parts:?}");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::trace::Tracer;
 use crate::world::{Event, Events};
 use farhop_link::{ChannelConfig, DropReason, Output, Port};
 use farhop_scenario::Scenario;
+use farhop_scenario::seeds::{self, ChannelName};
 use farhop_units::{Bytes, Instant};
 use parcel::Parcel;
 use stage::Stage;
@@ -55,6 +56,8 @@ pub(crate) struct Traffic {
     pub(crate) delivered: u64,
     /// On the way, or by a host because they were damaged.
     pub(crate) dropped: u64,
+    /// Of these, by the far link.
+    pub(crate) dropped_by_link: u64,
     /// Packets that passed a serializer with a finite rate or a delay.
     pub(crate) hops: u64,
 }
@@ -81,16 +84,16 @@ impl<P: Content> Network<P> {
     /// An empty network with so many servers; it has the scenario's terminals.
     pub(crate) fn new(scenario: &Scenario, servers: u32, seed: u64, meter: Meter) -> Self {
         let mut stages = Vec::new();
-        let mut add = |near, config: &ChannelConfig, number: u64, count: u32| {
+        let mut add = |near, config: &ChannelConfig, name: fn(u32) -> ChannelName, count: u32| {
             let first = u32::try_from(stages.len()).ok().filter(|_| !config.is_transparent());
-            // Each channel rolls its own dice; neighbouring seeds give independent streams in the channel's generator.
-            let seed = |copy: u32| seed.wrapping_mul(3).wrapping_add(number).wrapping_add(u64::from(copy) << 32);
-            stages.extend((0..first.map_or(0, |_| count)).map(|copy| Stage::new(near, config, seed(copy))));
+            // Each channel rolls its own dice, those that it has in the emulator too.
+            let stage = |copy: u32| Stage::new(near, config, seeds::of_channel(seed, name(copy)));
+            stages.extend((0..first.map_or(0, |_| count)).map(stage));
             first
         };
-        let far_link = add(Place::Terminal, &scenario.link, 2, 1);
-        let first_lan = add(Place::Client, &scenario.lan, 1, u32::from(scenario.link.terminals.max(1)));
-        let first_wan = add(Place::Gateway, &scenario.wan, 3, servers);
+        let far_link = add(Place::Terminal, &scenario.link, |_| ChannelName::Link, 1);
+        let first_lan = add(Place::Client, &scenario.lan, ChannelName::Lan, u32::from(scenario.link.terminals.max(1)));
+        let first_wan = add(Place::Gateway, &scenario.wan, ChannelName::Wan, servers);
         Self {
             stages,
             far_link,
@@ -284,6 +287,7 @@ impl<P: Content> Network<P> {
         if matches!(reason, DropReason::Lost | DropReason::Outage) {
             self.traffic.hops += self.stages[stage as usize].hops(parcel.from.direction());
         }
+        self.traffic.dropped_by_link += u64::from(self.far_link == Some(stage));
         self.discard(parcel);
     }
 

@@ -1,4 +1,6 @@
-//! zhou-2004: Table I and the means of its user model. Its figures are simulations.
+//! zhou-2004: Table I and the means of its user model; its figures are simulations.
+
+pub(crate) mod experiments;
 
 use crate::filling::{Fill, Plot};
 use core::num::NonZeroU32;
@@ -14,10 +16,6 @@ pub(crate) fn reproduce() -> Reproduction {
     let mut reproduction = Reproduction::default();
     table_1(&mut reproduction);
     user_model(&mut reproduction);
-    for figure in [5, 6, 7] {
-        reproduction
-            .gap(Figure::Fig(figure), "response times under medium access are simulations, no formula gives them");
-    }
     reproduction
 }
 

@@ -2,6 +2,8 @@
 //!
 //! The text never gives the maximum window; 16 KiB reproduces its numbers. A "kbyte" is 1000 B.
 
+pub(crate) mod experiments;
+
 use crate::filling::{Fill, Plot, in_s};
 use farhop_model::mended::{self, Mends};
 use farhop_model::obata_2002::{

@@ -1,5 +1,7 @@
 //! prefetch-2013: TCP's limits, normal access, and prefetching. Equations are reconstructions, since their images are lost.
 
+pub(crate) mod experiments;
+
 use crate::filling::{Fill, Plot, in_s, kbit_s};
 use core::num::NonZeroU32;
 use farhop_model::ModelError;
@@ -30,9 +32,6 @@ pub(crate) fn reproduce() -> Reproduction {
     load_times(&mut reproduction);
     test_bed(&mut reproduction);
     reproduction.gap(Figure::Table(1), "its image is lost; what the text says of the parameters is in the readings");
-    for figure in [15, 16] {
-        reproduction.gap(Figure::Fig(figure), "a measurement over time, no formula gives it");
-    }
     reproduction
 }
 

@@ -3,6 +3,8 @@
 //! Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms; both are here. "kByte" is 1024 B, for window and file
 //! alike. Simulations send the file of Table 1 (1024 kByte); experiments ran for 60 s, which is read as what the downlink carries then.
 
+pub(crate) mod experiments;
+
 use crate::filling::{Fill, Plot, kbit_s};
 use farhop_model::mended::{self, Mends};
 use farhop_model::obata_2001::{
@@ -80,7 +82,6 @@ pub(crate) fn reproduce() -> Reproduction {
     for (figure, name, network, utilization) in networks {
         experiments(&mut reproduction, Figure::Fig(figure), name, network, utilization);
     }
-    reproduction.gap(Figure::Fig(9), "sequence numbers of a measurement, no formula gives them");
     reproduction
 }
 

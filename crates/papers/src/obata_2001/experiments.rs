@@ -1,0 +1,156 @@
+//! Fig 5 to 11 simulated: single transfers over the shipped scenario `vsat-2001` with each figure's network.
+//!
+//! Time counts from the server's first segment to the client's last byte, as in the formulas. The first ACK is delayed, as their d
+//! of 200 ms says.
+
+use super::{FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, Network, THROUGHPUT, WINDOW, experiment_size};
+use crate::filling::{Fill, Plot};
+use crate::lab::{Changes, Lab};
+use farhop_results::reproduction::{Axis, Claim, Figure, Origin, Reproduction, Verdict};
+use farhop_results::{Architecture, Load, Row};
+use farhop_units::{Bytes, Rate};
+use std::time::Duration;
+
+/// The figures that are simulated.
+pub(crate) const FIGURES: [Figure; 7] =
+    [Figure::Fig(5), Figure::Fig(6), Figure::Fig(7), Figure::Fig(8), Figure::Fig(9), Figure::Fig(10), Figure::Fig(11)];
+
+const SCENARIO: &str = "vsat-2001";
+/// Windows, in KiB.
+const SIMULATED: [u64; 5] = [8, 16, 32, 64, 128];
+const EXPERIMENTS: [u64; 7] = [2, 4, 6, 8, 16, 32, 64];
+
+pub(crate) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    match figure {
+        Figure::Fig(5) => FIG_5.into_iter().for_each(|network| curve(lab, reproduction, figure, network, &Run::FILE)),
+        Figure::Fig(6) => FIG_6.into_iter().for_each(|network| curve(lab, reproduction, figure, network, &Run::FILE)),
+        Figure::Fig(7) => curve(lab, reproduction, figure, FIG_7, &Run::EXPERIMENT),
+        Figure::Fig(8 | 10) => curve(lab, reproduction, figure, FIG_8, &Run::EXPERIMENT),
+        Figure::Fig(11) => {
+            curve(lab, reproduction, figure, FIG_11, &Run { windows: &EXPERIMENTS[1..], ..Run::EXPERIMENT });
+        }
+        Figure::Fig(9) => sequence(lab, reproduction),
+        _ => {}
+    }
+}
+
+/// What a figure transfers, and over which link.
+struct Run {
+    windows: &'static [u64],
+    framing: &'static str,
+    size: fn(Network) -> Bytes,
+    reading: &'static str,
+}
+
+impl Run {
+    const FILE: Self = Self {
+        windows: &SIMULATED,
+        framing: "none",
+        size: |_| FILE,
+        reading: "simulated: 1024 kByte, bsd-1997, whole segments, first ACK delayed",
+    };
+    const EXPERIMENT: Self = Self {
+        windows: &EXPERIMENTS,
+        framing: "redundancy=16/15",
+        size: experiment_size,
+        reading: "simulated: 60 s of data, bsd-1997, redundancy 16/15, first ACK delayed",
+    };
+
+    fn changes(&self, network: Network, window: u64) -> Changes {
+        let Network { down_kbps, up_kbps, up_ms } = network;
+        vec![
+            format!("link.down.rate={down_kbps} kbit/s"),
+            format!("link.down.framing={}", self.framing),
+            format!("link.up.rate={up_kbps} kbit/s"),
+            format!("link.up.delay={up_ms} ms"),
+            format!("tcp.max_window={window} KiB"),
+            "tcp.first_ack=delayed".to_owned(),
+            format!("page.size={} B", (self.size)(network).get()),
+        ]
+    }
+}
+
+/// Simulated throughput over the maximum window.
+fn curve(lab: &mut Lab<'_>, reproduction: &mut Reproduction, figure: Figure, network: Network, run: &Run) {
+    let (mut points, mut failed) = (Vec::new(), None);
+    for window in run.windows {
+        match lab.load(SCENARIO, Architecture::Direct, &run.changes(network, *window)) {
+            Ok((load, _)) => {
+                points.extend(kbit_s(network, (run.size)(network), &load).map(|rate| (as_f64(*window), rate)));
+            }
+            Err(reason) => failed = Some(reason),
+        }
+    }
+    let name = format!("uplink {} ms, {} kbit/s, simulated", network.up_ms, network.up_kbps);
+    Plot { reproduction, figure, x: WINDOW, y: THROUGHPUT }.points(name, Origin::Simulated, run.reading, points);
+    if let Some(reason) = failed {
+        reproduction.gap(figure, &reason);
+    }
+}
+
+fn as_f64(window: u64) -> f64 {
+    f64::from(u32::try_from(window).unwrap_or(u32::MAX))
+}
+
+/// The file's rate from when the server had the request: a byte with its headers, in the scenario.
+fn kbit_s(network: Network, size: Bytes, load: &Load) -> Option<f64> {
+    let request = Rate::kbps(network.up_kbps).transmission_time(Bytes::new(53)) + Duration::from_millis(network.up_ms);
+    let file = load.objects.first()?;
+    let time = file.end_s - file.request_s - request.as_secs_f64();
+    Some(size.bits_f64() / time / 1000.0)
+}
+
+/// The window whose throughput fell in Fig 8, in KiB.
+const FELL: u64 = 32;
+/// Queues before the modem, for 32 KiB: without losses, and one that takes all but two of the window's 22 segments and those on the way.
+const QUEUES: [(&str, &str); 2] = [("no losses", "unlimited"), ("a queue of 17 packets", "17 packets")];
+
+/// Fig 9: with 32 kByte two segments are lost before the satellite, and slow start follows.
+fn sequence(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    let figure = Figure::Fig(9);
+    let mut found: Vec<(Load, Row)> = Vec::new();
+    for (name, queue) in QUEUES {
+        let mut changes = Run::EXPERIMENT.changes(FIG_8, FELL);
+        changes.push(format!("link.down.queue={queue}"));
+        match lab.load(SCENARIO, Architecture::Direct, &changes) {
+            Ok(both) => {
+                let reading = "simulated: what the downlink has delivered, with headers and repetitions; window of 32 kByte in Fig 8's network; \
+                               the queue is ours, as the paper's is not known";
+                let (x, y) = (Axis::linear("time", "s"), Axis::linear("delivered", "kB"));
+                let mut plot = Plot { reproduction: &mut *reproduction, figure, x, y };
+                plot.points(name, Origin::Simulated, reading, delivered(&both.0));
+                found.push(both);
+            }
+            Err(reason) => reproduction.gap(figure, &reason),
+        }
+    }
+    if let [(free, _), (lossy, _)] = &found[..] {
+        deterioration(reproduction, free, lossy);
+    }
+}
+
+fn deterioration(reproduction: &mut Reproduction, free: &Load, lossy: &Load) {
+    let rates = [free, lossy].map(|load| kbit_s(FIG_8, experiment_size(FIG_8), load).unwrap_or(f64::NAN));
+    let reading = "simulated: 60 s of data, window of 32 kByte";
+    for ((name, _), rate) in QUEUES.iter().zip(rates) {
+        reproduction.row(Figure::Fig(9), format!("throughput, {name} (kbit/s)"), None, rate, reading);
+    }
+    reproduction.claims.push(Claim {
+        figure: Figure::Fig(9),
+        claim: "losses in a queue before the satellite lower the throughput at 32 kByte".to_owned(),
+        verdict: Verdict::of([rates[1] < rates[0]]),
+        ours: format!("{:.1} kbit/s without losses, {:.1} with", rates[0], rates[1]),
+        why: "Reno repairs one of several losses in a window; the others wait for a timer, and slow start follows"
+            .to_owned(),
+    });
+}
+
+/// What the downlink has delivered by when, in s and kB.
+fn delivered(load: &Load) -> Vec<(f64, f64)> {
+    let mut sum = 0.0;
+    let samples = load.link.iter().map(|sample| {
+        sum += sample.down_bit_s * sample.span_s / 8000.0;
+        (sample.start_s + sample.span_s, sum)
+    });
+    samples.collect()
+}

@@ -1,0 +1,406 @@
+//! Fig 5 to 7: an hour of 128 users behind one return channel, simulated.
+//!
+//! The shipped scenario `rwbp-128` with the paper's users. What the paper does not give is ours, and varied: the satellite's delay
+//! (250 ms one way), the frame (the schemes' own), the largest reply (none). "TCP" is read in two ways, as the paper leaves it open:
+//! end to end, and in three connections as RWBP has them.
+
+use crate::comparison::{Statistic, is_slower, numbers};
+use crate::filling::{Fill, Plot};
+use crate::lab::{Changes, Effort, Found, Lab};
+use farhop_results::Architecture;
+use farhop_results::reproduction::{Axis, Claim, Figure, Origin, Reproduction, Verdict};
+use farhop_sim::{Population, ResponseTimes};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The figures that are simulated.
+pub(crate) const FIGURES: [Figure; 3] = [Figure::Fig(5), Figure::Fig(6), Figure::Fig(7)];
+
+const SCENARIO: &str = "rwbp-128";
+
+/// What carries the web over the satellite, and what it is called.
+const TRANSPORTS: [(Architecture, &str); 3] = [
+    (Architecture::Direct, "TCP end to end"),
+    (Architecture::Split, "TCP in three connections"),
+    (Architecture::Rwbp, "RWBP"),
+];
+
+/// From the slowest to the fastest, as the paper finds.
+const MACS: [(&str, &str); 3] =
+    [("tdma", "fixed TDMA"), ("aloha-periodic", "Aloha periodic stream"), ("cfdama", "CFDAMA")];
+const CFDAMA: &str = "cfdama";
+
+/// Sizes of replies; the first is the paper's.
+const SIZES: [(&str, &str); 3] = [("pareto", "Pareto"), ("exponential", "exponential"), ("fixed", "fixed")];
+/// The same with one mean that samples reach: no reply above 100 MB.
+const SIZES_CUT: [(&str, &str); 3] = [
+    ("pareto least=1kB shape=1.1 to=100MB", "Pareto up to 100 MB"),
+    ("exponential mean=7.52kB", "exponential of its mean"),
+    ("constant value=7.52kB", "fixed of its mean"),
+];
+/// The paper's users are the default.
+const PARETO: &str = "pareto";
+
+/// ACKs for every N packets.
+const EVERY: [u32; 4] = [2, 4, 8, 16];
+
+/// What the paper leaves open, changed one by one.
+const SENSITIVITY: [(&str, &[&str]); 7] = [
+    ("satellite 125 ms one way", &["link.down.delay=125 ms", "link.up.delay=125 ms", "link.down.queue=125 kB"]),
+    ("no reply above 10 MB", &["users.model=zhou-2004, sizes = pareto least=1kB shape=1.1 to=10MB"]),
+    ("no reply above 1 GB", &["users.model=zhou-2004, sizes = pareto least=1kB shape=1.1 to=1GB"]),
+    ("frames half as long", &["frame=0.5"]),
+    ("frames twice as long", &["frame=2"]),
+    ("streams of two slots", &["aloha-periodic stream=2"]),
+    ("streams kept for 10 s", &["aloha-periodic timeout=10s"]),
+];
+
+pub(crate) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    match figure {
+        Figure::Fig(5) => sizes(lab, reproduction),
+        Figure::Fig(6) => transports(lab, reproduction),
+        Figure::Fig(7) => acknowledgements(lab, reproduction),
+        _ => {}
+    }
+}
+
+/// The paper's hour, or a tenth of it.
+fn changes(effort: Effort, access: &str, sizes: &str, more: &[String]) -> Changes {
+    let (duration, warm_up, runs) = lengths(effort);
+    let mut changes = vec![
+        format!("access.scheme={access}"),
+        format!("users.model=zhou-2004, sizes = {sizes}"),
+        format!("users.duration={duration} min"),
+        format!("users.warm_up={warm_up} min"),
+        format!("run.runs={runs}"),
+    ];
+    changes.extend_from_slice(more);
+    changes
+}
+
+fn population(lab: &mut Lab<'_>, architecture: Architecture, access: &str, sizes: &str) -> Found<Population> {
+    let changes = changes(lab.effort(), access, sizes, &[]);
+    lab.population(SCENARIO, architecture, &changes)
+}
+
+/// What of virtual time an experiment takes, its warm-up, and how often it is repeated at most.
+const fn lengths(effort: Effort) -> (u32, u32, u32) {
+    match effort {
+        Effort::Full => (60, 5, 5),
+        Effort::Quick => (6, 1, 3),
+    }
+}
+
+fn reading(effort: Effort, population: &Population) -> String {
+    let share =
+        |share: Option<f64>| share.map_or_else(|| "unlimited".to_owned(), |share| format!("{:.0} %", share * 100.0));
+    let [down, up] = population.used.map(share);
+    let (pages, runs) = (population.pages.count(), population.pages.means().count());
+    let (minutes, warm_up, _) = lengths(effort);
+    let unfinished = population.unfinished;
+    format!(
+        "simulated: {minutes} min of 128 users, {warm_up} min of warm-up, 250 ms one way and usual frames if not said otherwise; {runs} \
+         replications, {pages} pages and {unfinished} unfinished, link {down} down and {up} up used"
+    )
+}
+
+/// Which response times.
+type Times = fn(&Population) -> &ResponseTimes;
+const KINDS: [(&str, &str, Times); 2] = [
+    ("page", "page response time", |population| &population.pages),
+    ("object", "object response time", |population| &population.objects),
+];
+
+/// Adds a population's rows and distribution.
+fn put(
+    (effort, figure): (Effort, Figure),
+    reproduction: &mut Reproduction,
+    name: &str,
+    population: &Population,
+    kinds: &[(&str, &'static str, Times)],
+) {
+    let reading = reading(effort, population);
+    for (kind, axis, times) in kinds {
+        let times = times(population);
+        for statistic in Statistic::ALL {
+            let quantity = format!("{name}: {kind}, {} (s)", statistic.words());
+            reproduction.row(figure, quantity, None, statistic.of(times), &reading);
+        }
+        let (x, y) = (Axis::log(axis, "s"), Axis::linear("cumulative share", "%"));
+        let mut plot = Plot { reproduction: &mut *reproduction, figure, x, y };
+        plot.points(name, Origin::Simulated, &reading, times.cumulative());
+    }
+}
+
+/// Adds a claim, judged part by part.
+fn claim(reproduction: &mut Reproduction, figure: Figure, claim: String, parts: Vec<bool>, ours: String, why: &str) {
+    let verdict = Verdict::of(parts);
+    reproduction.claims.push(Claim { figure, claim, verdict, ours, why: why.to_owned() });
+}
+
+/// Fig 5.
+fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    let figure = Figure::Fig(5);
+    for (architecture, transport) in [TRANSPORTS[2], TRANSPORTS[0]] {
+        for (variants, mean, why) in [
+            (
+                SIZES,
+                "11 kB",
+                "the distribution's mean is 11 kB but samples of an hour reach about 8 kB, so that the others load the link more",
+            ),
+            (
+                SIZES_CUT,
+                "7.52 kB, which samples reach",
+                "most of Pareto's files are small, a few are huge: medians fall, tails grow",
+            ),
+        ] {
+            let all: Result<Vec<Rc<Population>>, String> =
+                variants.iter().map(|(sizes, _)| population(lab, architecture, CFDAMA, sizes)).collect();
+            match all {
+                Ok(all) => {
+                    for ((_, name), population) in variants.iter().zip(&all) {
+                        put((lab.effort(), figure), reproduction, &format!("{transport}, {name}"), population, &KINDS);
+                    }
+                    sizes_claim(reproduction, transport, &variants, &all, mean, why);
+                }
+                Err(reason) => reproduction.gap_once(figure, &reason),
+            }
+        }
+    }
+}
+
+fn sizes_claim(
+    reproduction: &mut Reproduction,
+    transport: &str,
+    variants: &[(&str, &str); 3],
+    all: &[Rc<Population>],
+    mean: &str,
+    why: &str,
+) {
+    for (kind, _, times) in KINDS {
+        let all: Vec<&ResponseTimes> = all.iter().map(|population| times(population)).collect();
+        let [pareto, others @ ..] = &all[..] else { return };
+        let parts = Statistic::ALL
+            .into_iter()
+            .flat_map(|statistic| others.iter().map(move |other| is_slower(statistic, pareto, other)));
+        let names: Vec<&str> = variants.iter().map(|(_, name)| *name).collect();
+        let ours = format!("{}: {}", names.join(", "), numbers(&Statistic::ALL, &all));
+        let text = format!(
+            "{transport}: {kind}s take longer with Pareto sizes than with exponential or fixed ones of the same mean ({mean})"
+        );
+        claim(reproduction, Figure::Fig(5), text, parts.collect(), ours, why);
+    }
+}
+
+/// Fig 6.
+fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    let figure = Figure::Fig(6);
+    let mut found: Vec<Vec<Found<Population>>> = Vec::new();
+    for (architecture, transport) in TRANSPORTS {
+        let row: Vec<_> = MACS.iter().map(|(access, _)| population(lab, architecture, access, PARETO)).collect();
+        for ((_, mac), found) in MACS.iter().zip(&row) {
+            match found {
+                Ok(population) => {
+                    put((lab.effort(), figure), reproduction, &format!("{transport}, {mac}"), population, &KINDS[..1]);
+                }
+                Err(reason) => reproduction.gap_once(figure, reason),
+            }
+        }
+        mac_order(reproduction, transport, &row, "", WHY_MACS);
+        found.push(row);
+    }
+    if let [end_to_end, split, rwbp] = &found[..] {
+        transport_order(reproduction, &[(TRANSPORTS[0].1, end_to_end), (TRANSPORTS[1].1, split)], rwbp);
+        best(reproduction, &found);
+    }
+    sensitivity(lab, reproduction);
+}
+
+const WHY_MACS: &str = "a terminal of fixed TDMA has one slot in 136 ms; free slots go round as often in CFDAMA, which adds what is asked \
+                        for; a stream waits two hops for its request, as users pause for longer than it is kept";
+
+/// CFDAMA before Aloha periodic stream before fixed TDMA.
+fn mac_order(reproduction: &mut Reproduction, transport: &str, row: &[Found<Population>], condition: &str, why: &str) {
+    let Some(all) = row.iter().map(|found| found.as_deref().ok()).collect::<Option<Vec<_>>>() else { return };
+    let times: Vec<&ResponseTimes> = all.iter().map(|population| &population.pages).collect();
+    let ours = format!("fixed TDMA, Aloha periodic stream, CFDAMA: {}", numbers(&Statistic::ALL, &times));
+    for (slow, fast) in [(0, 1), (1, 2), (0, 2)] {
+        let parts = Statistic::ALL.map(|statistic| is_slower(statistic, times[slow], times[fast]));
+        let text = format!("{transport}: {} is faster than {}{condition}", MACS[fast].1, MACS[slow].1);
+        claim(reproduction, Figure::Fig(6), text, parts.to_vec(), ours.clone(), why);
+    }
+}
+
+/// RWBP before TCP under every scheme.
+fn transport_order(
+    reproduction: &mut Reproduction,
+    tcps: &[(&str, &Vec<Found<Population>>)],
+    rwbp: &[Found<Population>],
+) {
+    for (transport, tcp) in tcps {
+        for ((_, mac), pair) in MACS.iter().zip(tcp.iter().zip(rwbp)) {
+            let (Ok(tcp), Ok(rwbp)) = pair else { continue };
+            let parts = Statistic::ALL.map(|statistic| is_slower(statistic, &tcp.pages, &rwbp.pages));
+            let ours = format!("{transport}, RWBP: {}", numbers(&Statistic::ALL, &[&tcp.pages, &rwbp.pages]));
+            let text = format!("RWBP is faster than {transport} under {mac}");
+            claim(
+                reproduction,
+                Figure::Fig(6),
+                text,
+                parts.to_vec(),
+                ours,
+                "RWBP has no slow start and loses nothing in queues",
+            );
+        }
+    }
+}
+
+/// RWBP with CFDAMA before all others.
+fn best(reproduction: &mut Reproduction, found: &[Vec<Found<Population>>]) {
+    let Some(Ok(best)) = found.last().and_then(|row| row.last()) else { return };
+    let others = found.iter().flatten().flatten().filter(|other| !Rc::ptr_eq(other, best));
+    let parts: Vec<bool> = others.map(|other| is_slower(Statistic::Median, &other.pages, &best.pages)).collect();
+    let ours = numbers(&Statistic::ALL, &[&best.pages]);
+    claim(
+        reproduction,
+        Figure::Fig(6),
+        "RWBP with CFDAMA is the best of all".to_owned(),
+        parts,
+        ours,
+        "medians of all are compared",
+    );
+}
+
+/// The order of the schemes under what the paper leaves open, with TCP end to end and with RWBP.
+fn sensitivity(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    for (architecture, transport) in [TRANSPORTS[0], TRANSPORTS[2]] {
+        for (condition, settings) in SENSITIVITY {
+            let row: Vec<_> = MACS.iter().map(|(access, _)| varied(lab, architecture, access, settings)).collect();
+            for ((_, mac), found) in MACS.iter().zip(&row) {
+                match found {
+                    Ok(population) => {
+                        let quantity = format!("{transport}, {mac}, {condition}: page, median (s)");
+                        let median = Statistic::Median.of(&population.pages);
+                        reproduction.row(Figure::Fig(6), quantity, None, median, &reading(Effort::Quick, population));
+                    }
+                    Err(reason) => reproduction.gap_once(Figure::Fig(6), reason),
+                }
+            }
+            mac_order(
+                reproduction,
+                transport,
+                &row,
+                &format!(", {condition}"),
+                "as above, with what the paper does not give changed",
+            );
+        }
+    }
+}
+
+/// Frames as the schemes choose them for 400 kbit/s and 128 terminals, in µs, and slots that they cannot have fewer of.
+const FRAMES: [(&str, u64, Option<u32>); 3] =
+    [("tdma", 135_680, Some(128)), ("aloha-periodic", 26_500, None), ("cfdama", 26_500, None)];
+
+/// A scheme with what the paper leaves open changed.
+fn varied(lab: &mut Lab<'_>, architecture: Architecture, access: &str, settings: &[&str]) -> Found<Population> {
+    lab.population(SCENARIO, architecture, &varied_changes(access, settings))
+}
+
+fn varied_changes(access: &str, settings: &[&str]) -> Changes {
+    let factor = settings.iter().find_map(|setting| setting.strip_prefix("frame=")?.parse::<f64>().ok());
+    let access = match (factor, FRAMES.iter().find(|(scheme, ..)| *scheme == access)) {
+        (Some(factor), Some((_, us, slots))) => {
+            let frame = Duration::from_micros(*us).mul_f64(factor).as_micros();
+            let slots = slots.map_or_else(String::new, |slots| format!(" slots={slots}"));
+            format!("{access} frame={frame}us{slots}")
+        }
+        _ => access.to_owned(),
+    };
+    let own = settings.iter().find(|setting| setting.starts_with(&format!("{access} ")));
+    let access = own.map_or(access, ToString::to_string);
+    let is_setting = |setting: &&&str| setting.starts_with("link.") || setting.starts_with("users.");
+    let more: Changes = settings.iter().filter(is_setting).map(ToString::to_string).collect();
+    changes(Effort::Quick, &access, PARETO, &more)
+}
+
+/// Fig 7.
+fn acknowledgements(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    let figure = Figure::Fig(7);
+    let mut found = Vec::new();
+    for every in EVERY {
+        let changes = changes(lab.effort(), CFDAMA, PARETO, &[format!("rwbp.ack_every={every}")]);
+        match lab.population(SCENARIO, Architecture::Rwbp, &changes) {
+            Ok(population) => {
+                put(
+                    (lab.effort(), figure),
+                    reproduction,
+                    &format!("RWBP, CFDAMA, N = {every}"),
+                    &population,
+                    &KINDS[..1],
+                );
+                found.push((every, population));
+            }
+            Err(reason) => reproduction.gap_once(figure, &reason),
+        }
+    }
+    for pair in found.windows(2) {
+        let [(less, slow), (more, fast)] = pair else { continue };
+        let parts = Statistic::ALL.map(|statistic| is_slower(statistic, &slow.pages, &fast.pages));
+        let ours = numbers(&Statistic::ALL, &[&slow.pages, &fast.pages]);
+        let text = format!("pages are faster with N = {more} than with N = {less}");
+        claim(
+            reproduction,
+            figure,
+            text,
+            parts.to_vec(),
+            ours,
+            "fewer ACKs leave more of the return channel to requests",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What users meet in two minutes.
+    fn short(lab: &mut Lab<'_>, architecture: Architecture, access: &str) -> Rc<Population> {
+        let mut changes = changes(Effort::Quick, access, PARETO, &[]);
+        changes.push("users.duration=3 min".to_owned());
+        lab.population(SCENARIO, architecture, &changes).expect("it can be simulated")
+    }
+
+    #[test]
+    fn demand_assignment_is_faster_than_fixed_slots() {
+        let mut silent = |_: &str| {};
+        let mut lab = Lab::new(Effort::Quick, &mut silent);
+        let [fixed, demand] = ["tdma", "cfdama"].map(|access| short(&mut lab, Architecture::Direct, access));
+        assert!(is_slower(Statistic::Median, &fixed.pages, &demand.pages));
+        assert!(!is_slower(Statistic::Median, &demand.pages, &fixed.pages));
+        assert!(is_slower(Statistic::Mean, &fixed.objects, &demand.objects));
+    }
+
+    #[test]
+    fn what_the_paper_leaves_open_can_be_changed() {
+        for (condition, settings) in SENSITIVITY {
+            let changed = MACS.iter().any(|(access, _)| {
+                let (own, usual) = (varied_changes(access, settings), changes(Effort::Quick, access, PARETO, &[]));
+                crate::lab::scenario(SCENARIO, Architecture::Direct, &own).expect("it is a scenario");
+                own != usual
+            });
+            assert!(changed, "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_two_figures_share_is_simulated_once() {
+        let mut count = 0;
+        let mut heard = |_: &str| count += 1;
+        let mut lab = Lab::new(Effort::Quick, &mut heard);
+        for _ in 0..2 {
+            let missing = lab.population(SCENARIO, Architecture::Direct, &["users.duration=soon".to_owned()]);
+            assert!(missing.expect_err("that is no time").contains("soon"));
+        }
+        assert_eq!(count, 1);
+    }
+}
