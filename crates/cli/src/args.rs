@@ -152,7 +152,7 @@ pub(crate) struct Reproduce {
     /// One figure or table of it, e.g. "Fig 5" or table-1
     #[arg(value_name = "FIGURE")]
     pub(crate) figure: Option<String>,
-    /// Simulate a tenth of the papers' time only, to see the shape of their figures
+    /// Simulate a quarter of the papers' time or less, to see the shape of their figures
     #[arg(long)]
     pub(crate) quick: bool,
     /// Print one JSON object on stdout instead of a table

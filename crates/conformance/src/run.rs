@@ -10,8 +10,6 @@ use farhop_scenario::{Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use thiserror::Error;
 
-/// The method of farhop's own model in predictions.
-const OWN_METHOD: &str = "farhop";
 /// Measured runs of a point without dice.
 const CERTAIN_RUNS: u32 = 3;
 /// Testbeds at once on a link of at most [`SLOW`]; their packets take a few per cent of a processor.
@@ -83,7 +81,7 @@ fn gap(gaps: &[Gap]) -> Answer {
 
 fn predicted(scenario: &Scenario) -> Answer {
     let prediction = farhop_model::predict(scenario);
-    let own = prediction.rows.iter().find(|row| row.method == OWN_METHOD);
+    let own = prediction.rows.iter().find(|row| row.method == farhop_model::OWN_METHOD);
     own.map_or_else(|| gap(&prediction.gaps), |row| Answer::Times(Sample::new([row.page_load_s])))
 }
 

@@ -46,6 +46,7 @@ pub mod zhou_2004;
 
 pub use error::ModelError;
 pub use limit::limit;
+pub use own::METHOD as OWN_METHOD;
 pub use path::{Path, Segments, Symbols, WindowReading};
 pub use predict::{Prediction, predict};
 pub use ranking::is_benefit;

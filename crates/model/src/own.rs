@@ -8,7 +8,7 @@ use farhop_units::Bytes;
 use std::time::Duration;
 
 /// The method's name in results.
-pub(crate) const METHOD: &str = "farhop";
+pub const METHOD: &str = "farhop";
 
 /// What the model says of one architecture.
 pub(crate) struct OwnAnswer {

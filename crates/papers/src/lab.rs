@@ -17,7 +17,7 @@ pub enum Effort {
     /// As long as the paper did.
     #[default]
     Full,
-    /// A tenth of it, to see the shape.
+    /// A quarter of it or less, to see the shape.
     Quick,
 }
 
