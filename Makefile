@@ -39,7 +39,7 @@ bench: build
 	cargo run --release --locked -p farhop-model --example speed
 	cargo run --release --locked -p farhop-model --example recursion_speed
 
-# Every point's runs over the emulator take over an hour; interrupted, it goes on where it stopped.
+# Every point's runs over the emulator take most of an hour; interrupted, it goes on where it stopped.
 accuracy: build
 	$(FARHOP) conformance --markdown docs/accuracy.md
 

@@ -19,6 +19,10 @@ pub fn markdown(plan: &Plan, outcomes: &[&Outcome], command: &str, host: &str) -
          what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
         plan.seed, plan.runs
     );
+    let all = plan.draw().len();
+    if outcomes.len() < all {
+        let _ = write!(text, "\nThe run is not complete: {} of {all} points so far.\n", outcomes.len());
+    }
     for set in Set::ALL {
         let points: Vec<&Outcome> = outcomes.iter().copied().filter(|outcome| outcome.point.set == set).collect();
         if !points.is_empty() {
@@ -167,5 +171,6 @@ mod tests {
         assert!(text.contains("- simulated, with losses: 1 of 1 points, median error 0.0 %, largest 0.0 %; intervals overlap or means are within 10 % in 1 of 1\n"), "{text}");
         assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
         assert!(text.contains("- knows no losses: point-7\n"), "{text}");
+        assert!(text.contains("\nThe run is not complete: 2 of 80 points so far.\n"), "{text}");
     }
 }
