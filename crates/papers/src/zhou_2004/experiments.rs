@@ -367,7 +367,7 @@ mod tests {
     /// What users meet in two minutes.
     fn short(lab: &mut Lab<'_>, architecture: Architecture, access: &str) -> Rc<Population> {
         let mut changes = changes(Effort::Quick, access, PARETO, &[]);
-        changes.push("users.duration=3 min".to_owned());
+        changes.extend(["users.duration=3 min", "users.warm_up=1 min"].map(str::to_owned));
         lab.population(SCENARIO, architecture, &changes).expect("it can be simulated")
     }
 
