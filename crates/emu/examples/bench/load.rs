@@ -78,9 +78,11 @@ pub(crate) fn sum(receivers: Vec<JoinHandle<u64>>) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Datagrams {
     pub(crate) sent: u64,
+    /// From the first to the last that was sent.
+    pub(crate) sending: Duration,
     pub(crate) received: u64,
     /// From the first to the last that was received.
-    pub(crate) span: Duration,
+    pub(crate) receiving: Duration,
 }
 
 /// IP and UDP headers.
@@ -105,37 +107,42 @@ pub(crate) fn udp(bed: &Testbed, rate: Rate, size: Bytes, end: Instant) -> Datag
         socket.connect(address).expect("an address");
         send_evenly(&socket, rate.transmission_time(size), (size.get() - HEADERS) as usize, end)
     });
-    let sent = sender.join().expect("the sender lives");
-    let (received, span) = receiver.join().expect("the receiver lives");
-    Datagrams { sent, received, span }
+    let (sent, sending) = sender.join().expect("the sender lives");
+    let (received, receiving) = receiver.join().expect("the receiver lives");
+    Datagrams { sent, sending, received, receiving }
 }
 
 /// How often datagrams are sent if more are due: one burst of them at a time.
 const TICK: Duration = Duration::from_micros(100);
-/// A sender that was held up makes up for it at no more than so many times its rate.
-const CATCH_UP: u32 = 2;
+/// A sender that was held up makes up for it at no more than so many per cent of its rate: what a link takes whose load is 99 %, so
+/// that what it loses it has lost itself.
+const CATCH_UP: u64 = 101;
 /// A burst has at most what is due in this time.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
 
-/// Every datagram is due at a time of its own, counted from the start, so that the rate is kept whatever a sleep takes.
-fn send_evenly(socket: &UdpSocket, interval: Duration, length: usize, end: Instant) -> u64 {
+/// Every datagram is due at a time of its own, counted from the start, so that the rate is kept whatever a sleep takes. How many
+/// were sent, and the time from the first to the last.
+fn send_evenly(socket: &UdpSocket, interval: Duration, length: usize, end: Instant) -> (u64, Duration) {
     let datagram = vec![0; length];
     let start = Instant::now();
-    let due_within = |span: Duration| u64::try_from(span.as_nanos() / interval.as_nanos()).expect("not for centuries");
+    let nanos = interval.as_nanos() as u64;
+    let due_within = |span: Duration| span.as_nanos() as u64 / nanos;
     let all = due_within(end - start);
-    let most = due_within(LONGEST_BURST).max(1);
-    let mut burst = Burst::new(&datagram, most as usize);
-    let (mut sent, mut last) = (0, start);
+    let mut burst = Burst::new(&datagram, due_within(LONGEST_BURST).max(1) as usize);
+    // Nanoseconds of sending that the link could take, in per cent.
+    let most = (LONGEST_BURST.as_nanos() as u64).max(nanos) * 100;
+    let (mut sent, mut last, mut credit) = (0, start, nanos * 100);
     while sent < all {
         let now = Instant::now();
-        let due = (due_within(now - start) + 1).min(all);
-        let allowed = due_within((now - last) * CATCH_UP).clamp(1, most);
+        credit = (credit + (now - last).as_nanos() as u64 * CATCH_UP).min(most);
         last = now;
-        sent += burst.send(socket, (due - sent).min(allowed) as usize);
-        let next = start + Duration::from_nanos(sent * interval.as_nanos() as u64);
+        let due = (due_within(now - start) + 1).min(all);
+        let taken = burst.send(socket, (due - sent).min(credit / (nanos * 100)) as usize);
+        (sent, credit) = (sent + taken, credit - taken * nanos * 100);
+        let next = start + Duration::from_nanos(sent * nanos);
         std::thread::sleep(next.max(now + TICK).saturating_duration_since(Instant::now()));
     }
-    sent
+    (sent, last - start)
 }
 
 /// Copies of a datagram that are sent together (sendmmsg(2)).

@@ -135,25 +135,48 @@ fn lateness(span: Duration) -> Outcome {
 
 /// Datagrams at 99 % of the rate arrive at that rate, all of them.
 fn udp(span: Duration) -> Outcome {
-    println!("UDP at 99 % of the set rate (limit: no loss, 99 % received)");
-    println!("{:>12} {:>9} {:>9} {:>10} {:>6}", "rate", "sent", "received", "of rate", "drops");
+    println!(
+        "UDP at 99 % of the set rate (limit: no loss, 99 % received); a run whose sender did not get there is repeated"
+    );
+    println!("{:>12} {:>9} {:>9} {:>9} {:>9} {:>6}", "rate", "sent", "of rate", "received", "of rate", "drops");
     for (rate, size, span) in
         [(Rate::kbps(10), Bytes::new(100), span.max(Duration::from_secs(8))), (Rate::mbps(500), FULL, span)]
     {
-        let bed = testbed(&rate.to_string(), "50 ms", &[], false)?;
-        let load = Rate::from_bits_per_second(rate.bits_per_second() / 100 * 99).expect("above zero");
-        let load::Datagrams { sent, received, span } = load::udp(&bed, load, size, Instant::now() + span);
-        let dropped = bed.stop()?.dropped;
-        // From the first to the last there is one interval less than there are datagrams. Where in a burst a run ends makes
-        // some 0.01 % of it, which is why no more digits are shown.
-        let achieved = (received.saturating_sub(1) * size.get()) as f64 * 8.0 / span.as_secs_f64();
-        println!(
-            "{:>12} {sent:>9} {received:>9} {:>9.1}% {dropped:>6}",
-            rate.to_string(),
-            achieved / rate.bits_per_second() as f64 * 100.0
-        );
+        for _ in 0..MOST_RUNS {
+            if udp_run(rate, size, span)? >= SENDERS_SHARE {
+                break;
+            }
+        }
     }
     Ok(())
+}
+
+/// How often a measurement is tried whose sender is held up by others.
+const MOST_RUNS: u32 = 5;
+/// Share of the rate that a sender must come to: 99 % but for what rounding shows.
+const SENDERS_SHARE: f64 = 0.9895;
+
+/// One run; which share of the rate was sent.
+fn udp_run(rate: Rate, size: Bytes, span: Duration) -> Result<f64, Box<dyn Error>> {
+    let bed = testbed(&rate.to_string(), "50 ms", &[], false)?;
+    let load = Rate::from_bits_per_second(rate.bits_per_second() / 100 * 99).expect("above zero");
+    let seen = load::udp(&bed, load, size, Instant::now() + span);
+    let dropped = bed.stop()?.dropped;
+    // From the first to the last there is one interval less than there are datagrams. Where in a burst a run ends makes some
+    // 0.01 % of it, which is why no more digits are shown.
+    let share = |count: u64, span: Duration| {
+        (count.saturating_sub(1) * size.get()) as f64 * 8.0 / span.as_secs_f64() / rate.bits_per_second() as f64
+    };
+    let (offered, achieved) = (share(seen.sent, seen.sending), share(seen.received, seen.receiving));
+    println!(
+        "{:>12} {:>9} {:>8.1}% {:>9} {:>8.1}% {dropped:>6}",
+        rate.to_string(),
+        seen.sent,
+        offered * 100.0,
+        seen.received,
+        achieved * 100.0
+    );
+    Ok(offered)
 }
 
 fn tcp(span: Duration) -> Outcome {
