@@ -3,7 +3,7 @@
 use crate::expressible::why_not_recursive;
 use crate::recursion::{Breakdown, Losses, PageLoad, Parameters, ProxySettings, Recursion, RoundTrips, Workload};
 use farhop_results::{Architecture, Wait, Waiting};
-use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, Scenario, Tls};
+use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, PrefetchSide, Scenario, Tls};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Question {
         match why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
             Some(reason) => Err(reason),
             None => {
-                let parameters = Parameters::of_architecture(scenario, architecture, &ProxySettings::default());
+                let parameters = Parameters::of_architecture(scenario, architecture, &ProxySettings::of(scenario));
                 Ok(Self { parameters, losses: losses(scenario, architecture) })
             }
         }
@@ -62,7 +62,9 @@ impl Question {
 fn losses(scenario: &Scenario, architecture: Architecture) -> Losses {
     let channels = match architecture {
         Architecture::Direct => [Some(&scenario.wan), Some(&scenario.link), Some(&scenario.lan)],
-        Architecture::PrefetchConventional => [Some(&scenario.wan), Some(&scenario.link), None],
+        Architecture::PrefetchConventional if scenario.prefetch_at == PrefetchSide::Near => {
+            [Some(&scenario.wan), Some(&scenario.link), None]
+        }
         _ => [None, Some(&scenario.link), Some(&scenario.lan)],
     };
     let segment = Bytes::new(scenario.tcp.mss.get().saturating_add(HEADER_BYTES.get()));

@@ -270,7 +270,9 @@ pub(crate) mod tests {
         collect(scenario, predict_by_formulas)
     }
 
-    use farhop_scenario::{ChannelConfig, DirectionConfig, HttpConfig, Object, Page, Profile, RunConfig, TcpConfig};
+    use farhop_scenario::{
+        ChannelConfig, DirectionConfig, HttpConfig, Object, Page, PrefetchSide, Profile, RunConfig, TcpConfig,
+    };
 
     /// One direction of a geostationary link: 250 ms, 100 Mbit/s.
     pub(crate) fn geo() -> DirectionConfig {
@@ -282,6 +284,7 @@ pub(crate) mod tests {
         Scenario {
             name: "test".to_owned(),
             rwbp_ack_every: 2,
+            prefetch_at: PrefetchSide::default(),
             title: String::new(),
             link: ChannelConfig { down: geo(), up: geo(), ..ChannelConfig::default() },
             wan: ChannelConfig::default(),

@@ -1,7 +1,7 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
 use crate::resolve::USUAL_RWBP_ACK_EVERY;
-use crate::scenario::Scenario;
+use crate::scenario::{PrefetchSide, Scenario};
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
@@ -24,6 +24,7 @@ impl Scenario {
             self.users_section(),
             self.http_section(),
             self.rwbp_section(),
+            self.prefetch_section(),
             self.run_section(),
         ];
         for section in sections {
@@ -93,6 +94,13 @@ impl Scenario {
         match self.rwbp_ack_every {
             USUAL_RWBP_ACK_EVERY => String::new(),
             every => section("rwbp", &[("ack_every", every.to_string())]),
+        }
+    }
+
+    fn prefetch_section(&self) -> String {
+        match self.prefetch_at {
+            PrefetchSide::Near => String::new(),
+            side => section("prefetch", &[("at", quoted(spell(words::PREFETCH_AT, &side)))]),
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn resolve(
         users,
         http: http(document)?,
         rwbp_ack_every: rwbp_ack_every(document)?,
+        prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
         run: run(document)?,
     };
     document.finish()?;

@@ -32,8 +32,20 @@ pub struct Scenario {
     pub http: HttpConfig,
     /// Data packets per acknowledgement of RWBP: N of zhou-2004.
     pub rwbp_ack_every: u32,
+    /// Where `prefetch-conventional` has its prefetching proxy.
+    pub prefetch_at: PrefetchSide,
     /// What to run.
     pub run: RunConfig,
+}
+
+/// Where a prefetching proxy stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrefetchSide {
+    /// At the terminal: it sees a document when it has crossed the link.
+    #[default]
+    Near,
+    /// At the gateway: what it has fetched must still be asked for across the link.
+    Far,
 }
 
 /// A population of users.

@@ -1,5 +1,6 @@
 //! The spelling in files of what is chosen from a list.
 
+use crate::scenario::PrefetchSide;
 use farhop_results::Architecture;
 use farhop_tcp::{Congestion, FirstAck, Profile};
 use farhop_units::ParseError;
@@ -37,6 +38,9 @@ pub(crate) const HTTP_VERSIONS: &[Word<HttpVersion>] = &[
 pub(crate) const TLS: &[Word<Tls>] = &[("none", Tls::None), ("1.2", Tls::V12), ("1.3", Tls::V13)];
 
 pub(crate) const DNS: &[Word<Dns>] = &[("none", Dns::None), ("near", Dns::Near), ("far", Dns::Far)];
+
+pub(crate) const PREFETCH_AT: &[Word<PrefetchSide>] =
+    &[("terminal", PrefetchSide::Near), ("gateway", PrefetchSide::Far)];
 
 /// Reads one of `words`.
 pub(crate) fn choose<T: Copy>(words: &[Word<T>], text: &str) -> Result<T, ParseError> {

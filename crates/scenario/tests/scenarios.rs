@@ -50,7 +50,7 @@ fn extremes_read_back_too() {
         &["link.down.loss=1e-300", "lan.delay=24 h", "lan.loss=100 %"],
         &["page.objects=100000", "page.size=1000 GB", "tcp.max_window=1 GiB"],
         &["http.version=3", "http.dns=near", "http.persistence=24 h"],
-        &["http.version=2", "http.tls=1.2", "http.persistence=1 ns"],
+        &["http.version=2", "http.tls=1.2", "http.persistence=1 ns", "prefetch.at=gateway"],
         &[
             "link.up.rate=18446744073709551615 bit/s",
             "link.up.queue=18446744073709551615 B",

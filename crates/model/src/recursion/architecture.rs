@@ -27,6 +27,7 @@ use super::parameters::{Control, Delays, HopParameters, Http, Parameters, Recurs
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
+pub use farhop_scenario::PrefetchSide;
 use farhop_scenario::{Dns, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
@@ -36,17 +37,7 @@ const MULTIPLEXING_OVERHEAD: Bytes = Bytes::new(20);
 /// prefetch-2013 §4: a packet of 1414 B every millisecond.
 const PREFETCH_2013_RATE: Rate = Rate::kbps(11_312);
 
-/// Where a prefetching proxy stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PrefetchSide {
-    /// At the terminal: it sees a document when it has crossed the link.
-    #[default]
-    Near,
-    /// At the gateway: what it has fetched must still be asked for across the link.
-    Far,
-}
-
-/// What the architectures need to know that a scenario does not say.
+/// How the architectures are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxySettings {
     /// Connections between the proxies of `multiplexed`.
@@ -61,6 +52,13 @@ impl Default for ProxySettings {
     /// Four connections, the link's own rate, and the side that prefetch-2013 compares with.
     fn default() -> Self {
         Self { connections: 4, rate: None, side: PrefetchSide::Near }
+    }
+}
+
+impl ProxySettings {
+    /// As the scenario has them, and the defaults for what it does not say.
+    pub fn of(scenario: &Scenario) -> Self {
+        Self { side: scenario.prefetch_at, ..Self::default() }
     }
 }
 
