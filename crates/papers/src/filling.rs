@@ -1,7 +1,7 @@
 //! How a paper's module fills its [`Reproduction`].
 
 use farhop_model::ModelError;
-use farhop_results::reproduction::{Axis, Curve, Figure, Gap, Origin, Reproduction, Row};
+use farhop_results::reproduction::{Axis, Claim, Curve, Figure, Gap, Origin, Reproduction, Row, Verdict};
 use farhop_units::Rate;
 use std::time::Duration;
 
@@ -9,6 +9,9 @@ use std::time::Duration;
 pub(crate) trait Fill {
     /// Adds a number.
     fn row(&mut self, figure: Figure, quantity: impl Into<String>, published: Option<f64>, ours: f64, reading: &str);
+
+    /// Adds what the paper says of a figure and what was found of it.
+    fn claim(&mut self, figure: Figure, claim: impl Into<String>, verdict: Verdict, ours: String, why: &str);
 
     /// Adds why a figure cannot be filled.
     fn gap(&mut self, figure: Figure, reason: &str);
@@ -20,6 +23,10 @@ pub(crate) trait Fill {
 impl Fill for Reproduction {
     fn row(&mut self, figure: Figure, quantity: impl Into<String>, published: Option<f64>, ours: f64, reading: &str) {
         self.rows.push(Row { figure, quantity: quantity.into(), published, ours, reading: reading.to_owned() });
+    }
+
+    fn claim(&mut self, figure: Figure, claim: impl Into<String>, verdict: Verdict, ours: String, why: &str) {
+        self.claims.push(Claim { figure, claim: claim.into(), verdict, ours, why: why.to_owned() });
     }
 
     fn gap(&mut self, figure: Figure, reason: &str) {

@@ -16,6 +16,7 @@ mod citations;
 mod comparison;
 mod error;
 mod filling;
+mod judging;
 mod lab;
 mod nz_us_2000;
 mod obata_2001;

@@ -3,10 +3,11 @@
 //! Time counts from the server's first segment to the client's last byte, as in the formulas. The first ACK is delayed, as their d
 //! of 200 ms says.
 
-use super::{FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, Network, THROUGHPUT, WINDOW, experiment_size};
+use super::{FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, Network, THROUGHPUT, WINDOW, claims, experiment_size};
 use crate::filling::{Fill, Plot};
+use crate::judging::Said;
 use crate::lab::{Changes, Lab};
-use farhop_results::reproduction::{Axis, Claim, Figure, Origin, Reproduction, Verdict};
+use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
 use farhop_results::{Architecture, Load, Row};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
@@ -22,14 +23,39 @@ const EXPERIMENTS: [u64; 7] = [2, 4, 6, 8, 16, 32, 64];
 
 pub(crate) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
     match figure {
-        Figure::Fig(5) => FIG_5.into_iter().for_each(|network| curve(lab, reproduction, figure, network, &Run::FILE)),
-        Figure::Fig(6) => FIG_6.into_iter().for_each(|network| curve(lab, reproduction, figure, network, &Run::FILE)),
-        Figure::Fig(7) => curve(lab, reproduction, figure, FIG_7, &Run::EXPERIMENT),
-        Figure::Fig(8 | 10) => curve(lab, reproduction, figure, FIG_8, &Run::EXPERIMENT),
+        Figure::Fig(5) => simulations(lab, reproduction, figure, &FIG_5),
+        Figure::Fig(6) => simulations(lab, reproduction, figure, &FIG_6),
+        Figure::Fig(7) => experiments(lab, reproduction, figure, FIG_7, &Run::EXPERIMENT),
+        Figure::Fig(8 | 10) => experiments(lab, reproduction, figure, FIG_8, &Run::EXPERIMENT),
         Figure::Fig(11) => {
-            curve(lab, reproduction, figure, FIG_11, &Run { windows: &EXPERIMENTS[1..], ..Run::EXPERIMENT });
+            experiments(lab, reproduction, figure, FIG_11, &Run { windows: &EXPERIMENTS[1..], ..Run::EXPERIMENT });
         }
         Figure::Fig(9) => sequence(lab, reproduction),
+        _ => {}
+    }
+}
+
+/// Files over several networks, and what the paper says of them.
+fn simulations(lab: &mut Lab<'_>, reproduction: &mut Reproduction, figure: Figure, networks: &[Network]) {
+    let throughputs: Vec<(Network, Vec<(f64, f64)>)> =
+        networks.iter().map(|network| (*network, curve(lab, reproduction, figure, *network, &Run::FILE))).collect();
+    claims::of_simulations(reproduction, figure, &throughputs);
+}
+
+/// An experiment's transfers over one network, and what the paper says of them.
+fn experiments(lab: &mut Lab<'_>, reproduction: &mut Reproduction, figure: Figure, network: Network, run: &Run) {
+    let points = curve(lab, reproduction, figure, network, run);
+    claims::of_experiments(reproduction, figure, network, &points);
+    let mut at = |network, window| throughput(lab, network, run, window).unwrap_or(f64::NAN);
+    match figure {
+        Figure::Fig(8) => {
+            let symmetric = [2, 4, 6].map(|window| at(FIG_7, window));
+            claims::of_small_windows(reproduction, &points, symmetric);
+        }
+        Figure::Fig(11) => {
+            let saturated = [(FIG_8, 64), (FIG_11, 64)].map(|(network, window)| at(network, window));
+            claims::of_utilization(reproduction, saturated);
+        }
         _ => {}
     }
 }
@@ -70,22 +96,34 @@ impl Run {
     }
 }
 
-/// Simulated throughput over the maximum window.
-fn curve(lab: &mut Lab<'_>, reproduction: &mut Reproduction, figure: Figure, network: Network, run: &Run) {
+/// Simulated throughput over the maximum window, as it was put into the figure.
+fn curve(
+    lab: &mut Lab<'_>,
+    reproduction: &mut Reproduction,
+    figure: Figure,
+    network: Network,
+    run: &Run,
+) -> Vec<(f64, f64)> {
     let (mut points, mut failed) = (Vec::new(), None);
     for window in run.windows {
-        match lab.load(SCENARIO, Architecture::Direct, &run.changes(network, *window)) {
-            Ok((load, _)) => {
-                points.extend(kbit_s(network, (run.size)(network), &load).map(|rate| (as_f64(*window), rate)));
-            }
+        match throughput(lab, network, run, *window) {
+            Ok(rate) => points.push((as_f64(*window), rate)),
             Err(reason) => failed = Some(reason),
         }
     }
     let name = format!("uplink {} ms, {} kbit/s, simulated", network.up_ms, network.up_kbps);
-    Plot { reproduction, figure, x: WINDOW, y: THROUGHPUT }.points(name, Origin::Simulated, run.reading, points);
+    let mut plot = Plot { reproduction: &mut *reproduction, figure, x: WINDOW, y: THROUGHPUT };
+    plot.points(name, Origin::Simulated, run.reading, points.clone());
     if let Some(reason) = failed {
         reproduction.gap(figure, &reason);
     }
+    points
+}
+
+/// In kbit/s, with a window in KiB.
+fn throughput(lab: &mut Lab<'_>, network: Network, run: &Run, window: u64) -> Result<f64, String> {
+    let (load, _) = lab.load(SCENARIO, Architecture::Direct, &run.changes(network, window))?;
+    kbit_s(network, (run.size)(network), &load).ok_or_else(|| "the page has no object".to_owned())
 }
 
 fn as_f64(window: u64) -> f64 {
@@ -135,14 +173,13 @@ fn deterioration(reproduction: &mut Reproduction, free: &Load, lossy: &Load) {
     for ((name, _), rate) in QUEUES.iter().zip(rates) {
         reproduction.row(Figure::Fig(9), format!("throughput, {name} (kbit/s)"), None, rate, reading);
     }
-    reproduction.claims.push(Claim {
+    let said = Said {
         figure: Figure::Fig(9),
-        claim: "losses in a queue before the satellite lower the throughput at 32 kByte".to_owned(),
-        verdict: Verdict::of([rates[1] < rates[0]]),
-        ours: format!("{:.1} kbit/s without losses, {:.1} with", rates[0], rates[1]),
-        why: "Reno repairs one of several losses in a window; the others wait for a timer, and slow start follows"
-            .to_owned(),
-    });
+        claim: "losses in a queue before the satellite lower the throughput at 32 kByte",
+        why: "Reno repairs one of several losses in a window; the others wait for a timer, and slow start follows",
+    };
+    let ours = format!("{:.1} kbit/s without losses, {:.1} with", rates[0], rates[1]);
+    said.judge(reproduction, [rates[1] < rates[0]], ours);
 }
 
 /// What the downlink has delivered by when, in s and kB.

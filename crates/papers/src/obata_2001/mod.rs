@@ -3,6 +3,7 @@
 //! Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms; both are here. "kByte" is 1024 B, for window and file
 //! alike. Simulations send the file of Table 1 (1024 kByte); experiments ran for 60 s, which is read as what the downlink carries then.
 
+mod claims;
 pub(crate) mod experiments;
 
 use crate::filling::{Fill, Plot, kbit_s};
@@ -176,6 +177,17 @@ fn simulations(reproduction: &mut Reproduction) {
     }
 }
 
+/// An experiment's throughput by the paper's formula, in kbit/s.
+fn proposed(network: Network, window: Bytes) -> Result<f64, ModelError> {
+    throughput(&network.path(window)?, experiment_size(network), &vsat()).map(kbit_s)
+}
+
+/// The same by the formula of [4], in kbit/s.
+fn existing(network: Network, window: Bytes) -> Result<f64, ModelError> {
+    let path = network.path(window)?;
+    hasegawa_mean_throughput(&path, &vsat(), Cycle::Full).map(kbit_s).ok_or(ModelError::UnlimitedWindow)
+}
+
 fn experiments(
     reproduction: &mut Reproduction,
     figure: Figure,
@@ -185,13 +197,11 @@ fn experiments(
 ) {
     let mut plot = Plot { reproduction, figure, x: WINDOW, y: THROUGHPUT };
     plot.line(format!("{name}, proposed"), "Eq 10 with Eq 5' (α = 16/15), 60 s of data", 2..=LARGEST, |window| {
-        let path = network.path(Bytes::kib(u64::from(window)))?;
-        throughput(&path, experiment_size(network), &vsat()).map(kbit_s)
+        proposed(network, Bytes::kib(u64::from(window)))
     });
     let reading = "[4] as §3.1 quotes it, the mean of a window that stays full; its own equations are not quoted";
     plot.line(format!("{name}, existing formula"), reading, 2..=LARGEST, |window| {
-        let path = network.path(Bytes::kib(u64::from(window)))?;
-        hasegawa_mean_throughput(&path, &vsat(), Cycle::Full).map(kbit_s).ok_or(ModelError::UnlimitedWindow)
+        existing(network, Bytes::kib(u64::from(window)))
     });
     if let Some(percent) = utilization {
         let reading =

@@ -2,6 +2,7 @@
 //!
 //! The text never gives the maximum window; 16 KiB reproduces its numbers. A "kbyte" is 1000 B.
 
+mod claims;
 pub(crate) mod experiments;
 
 use crate::filling::{Fill, Plot, in_s};

@@ -8,7 +8,7 @@ use crate::comparison::{Statistic, is_slower, numbers};
 use crate::filling::{Fill, Plot};
 use crate::lab::{Changes, Effort, Found, Lab};
 use farhop_results::Architecture;
-use farhop_results::reproduction::{Axis, Claim, Figure, Origin, Reproduction, Verdict};
+use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction, Verdict};
 use farhop_sim::{Population, ResponseTimes};
 use std::rc::Rc;
 use std::time::Duration;
@@ -135,8 +135,7 @@ fn put(
 
 /// Adds a claim, judged part by part.
 fn claim(reproduction: &mut Reproduction, figure: Figure, claim: String, parts: Vec<bool>, ours: String, why: &str) {
-    let verdict = Verdict::of(parts);
-    reproduction.claims.push(Claim { figure, claim, verdict, ours, why: why.to_owned() });
+    reproduction.claim(figure, claim, Verdict::of(parts), ours, why);
 }
 
 /// Fig 5.
