@@ -285,6 +285,7 @@ pub(crate) mod tests {
             name: "test".to_owned(),
             rwbp_ack_every: 2,
             prefetch_at: PrefetchSide::default(),
+            multiplexed_connections: 4,
             title: String::new(),
             link: ChannelConfig { down: geo(), up: geo(), ..ChannelConfig::default() },
             wan: ChannelConfig::default(),

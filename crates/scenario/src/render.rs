@@ -1,6 +1,6 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
-use crate::resolve::USUAL_RWBP_ACK_EVERY;
+use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
 use crate::scenario::{PrefetchSide, Scenario};
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
@@ -25,6 +25,7 @@ impl Scenario {
             self.http_section(),
             self.rwbp_section(),
             self.prefetch_section(),
+            self.multiplexed_section(),
             self.run_section(),
         ];
         for section in sections {
@@ -101,6 +102,13 @@ impl Scenario {
         match self.prefetch_at {
             PrefetchSide::Near => String::new(),
             side => section("prefetch", &[("at", quoted(spell(words::PREFETCH_AT, &side)))]),
+        }
+    }
+
+    fn multiplexed_section(&self) -> String {
+        match self.multiplexed_connections {
+            USUAL_MULTIPLEXED_CONNECTIONS => String::new(),
+            connections => section("multiplexed", &[("connections", connections.to_string())]),
         }
     }
 

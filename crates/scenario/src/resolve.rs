@@ -44,6 +44,7 @@ pub(crate) fn resolve(
         http: http(document)?,
         rwbp_ack_every: rwbp_ack_every(document)?,
         prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
+        multiplexed_connections: multiplexed_connections(document)?,
         run: run(document)?,
     };
     document.finish()?;
@@ -192,6 +193,14 @@ pub(crate) const USUAL_RWBP_ACK_EVERY: u32 = 2;
 fn rwbp_ack_every(document: &Document) -> Result<u32, ValueError> {
     let every = document.get("rwbp.ack_every", |text| number(text, 1, 1000))?;
     Ok(every.map_or(USUAL_RWBP_ACK_EVERY, |every| u32::try_from(every).expect("at most 1000")))
+}
+
+/// Connections of `multiplexed` if nothing is said: nz-us-2000 gives no number; a few are enough that a lost packet does not stop all.
+pub(crate) const USUAL_MULTIPLEXED_CONNECTIONS: usize = 4;
+
+fn multiplexed_connections(document: &Document) -> Result<usize, ValueError> {
+    let connections = document.get("multiplexed.connections", |text| number(text, 1, 1000))?;
+    Ok(connections.map_or(USUAL_MULTIPLEXED_CONNECTIONS, |given| usize::try_from(given).expect("at most 1000")))
 }
 
 fn run(document: &Document) -> Result<RunConfig, ValueError> {

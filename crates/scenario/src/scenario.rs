@@ -34,6 +34,8 @@ pub struct Scenario {
     pub rwbp_ack_every: u32,
     /// Where `prefetch-conventional` has its prefetching proxy.
     pub prefetch_at: PrefetchSide,
+    /// TCP connections between the proxies of `multiplexed`, for each terminal.
+    pub multiplexed_connections: usize,
     /// What to run.
     pub run: RunConfig,
 }

@@ -14,6 +14,8 @@ pub(crate) enum Protocol {
     Tcp,
     /// A flow of RWBP.
     Rwbp,
+    /// Part of TCP connections that are shared.
+    Multiplexed,
 }
 
 /// The legs between a browser and a server, from the client's side. Where one ends and the next begins stands a relay.
@@ -26,6 +28,8 @@ const DIRECT: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Tcp)]);
 const SPLIT: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Tcp), WAN]);
 const RWBP: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Rwbp), WAN]);
 
+const MULTIPLEXED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Multiplexed), WAN]);
+
 impl Chain {
     /// The chain of `architecture`.
     pub(crate) fn of(architecture: Architecture) -> Result<Self, SimError> {
@@ -33,7 +37,7 @@ impl Chain {
             Architecture::Direct => Ok(DIRECT),
             Architecture::Split => Ok(SPLIT),
             Architecture::Rwbp => Ok(RWBP),
-            Architecture::Multiplexed => Err(SimError::NoArchitecture("connections that clients share")),
+            Architecture::Multiplexed => Ok(MULTIPLEXED),
             Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
                 Err(SimError::NoArchitecture("boxes that prefetch"))
             }
@@ -41,9 +45,10 @@ impl Chain {
         }
     }
 
-    /// Whether a leg is of this protocol.
-    pub(crate) fn has(self, protocol: Protocol) -> bool {
-        self.0.iter().any(|(_, _, of)| *of == protocol)
+    /// What the leg is that crosses the far link.
+    pub(crate) fn over_the_link(self) -> Protocol {
+        let crosses = |span: &&Span| span.0 <= Place::Terminal && span.1 >= Place::Gateway;
+        self.0.iter().find(crosses).map_or(Protocol::Tcp, |(_, _, protocol)| *protocol)
     }
 
     /// The leg of this number, and whether a server is at its end.
@@ -76,6 +81,6 @@ mod tests {
             reason(Architecture::Accelerated),
             Err("the simulator has no tunnel between proxies yet".to_owned())
         );
-        assert!(reason(Architecture::Rwbp).is_ok());
+        assert!(reason(Architecture::Multiplexed).is_ok());
     }
 }

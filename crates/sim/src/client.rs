@@ -41,6 +41,24 @@ impl Client {
         Self::new(terminal, (0, servers), Wish::Once(Some(page)), Some(Instant::START))
     }
 
+    /// A client that loads one page waits until it is told to begin.
+    pub(crate) fn await_trunk(&mut self) {
+        if matches!(self.wish, Wish::Once(_)) {
+            self.next_page = None;
+        }
+    }
+
+    /// A client that waits begins at `at`.
+    pub(crate) fn begin_at(&mut self, at: Instant) {
+        if matches!(self.wish, Wish::Once(Some(_))) {
+            self.next_page = Some(at);
+        }
+    }
+
+    pub(crate) fn terminal(&self) -> u16 {
+        self.terminal
+    }
+
     /// A client that is a user, with so many servers after the first one.
     pub(crate) fn user(terminal: u16, servers: (u32, u32), user: User) -> Self {
         let first = Instant::START + user.first_think();

@@ -23,12 +23,12 @@ mod population;
 mod programs;
 mod replay;
 mod report;
-mod rwbp;
 #[cfg(test)]
 mod scenarios;
 mod simulate;
 mod slab;
 mod trace;
+mod trunk;
 mod world;
 
 pub use distributions::{Population, ResponseTimes};

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::programs::Browser;
 use crate::trace::Slot;
 use crate::world::World;
-use farhop_results::{Architecture, CacheState, Load, Source};
+use farhop_results::{Architecture, CacheState, LinkSample, Load, ObjectTiming, Source};
 use farhop_scenario::Scenario;
 use farhop_units::Instant;
 use std::time::Duration;
@@ -58,18 +58,40 @@ fn complete(world: &mut World<'_>) -> Result<(), SimError> {
 
 fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<Outcome, SimError> {
     let browser = loaded(world).ok_or(SimError::OutOfPatience)?;
-    let end = browser.end().filter(|end| *end > Instant::START).ok_or(SimError::NoTime)?;
+    let began = browser.began();
+    let end = browser.end().filter(|end| *end > began).ok_or(SimError::NoTime)?;
     let load = Load {
         architecture,
         source: Source::Simulated,
         state: CacheState::Cold,
         run,
-        page_load_s: end.as_secs_f64(),
-        first_byte_s: browser.first_byte().unwrap_or(end).as_secs_f64(),
-        objects: browser.timings(),
-        link: world.network().meter().samples(end),
+        page_load_s: (end - began).as_secs_f64(),
+        first_byte_s: (browser.first_byte().unwrap_or(end) - began).as_secs_f64(),
+        objects: browser.timings().into_iter().map(|timing| since(began, timing)).collect(),
+        link: samples(world, began, end),
     };
-    Ok(Outcome { load, end: end - Instant::START, events: world.event_count(), hops: world.network().traffic().hops })
+    Ok(Outcome { load, end: end - began, events: world.event_count(), hops: world.network().traffic().hops })
+}
+
+/// What an object took, its times counted from `began`.
+fn since(began: Instant, timing: ObjectTiming) -> ObjectTiming {
+    let began = began.as_secs_f64();
+    ObjectTiming {
+        discovered_s: timing.discovered_s - began,
+        connect_s: timing.connect_s.map(|at| at - began),
+        request_s: timing.request_s - began,
+        first_byte_s: timing.first_byte_s - began,
+        end_s: timing.end_s - began,
+        ..timing
+    }
+}
+
+/// What the far link carried since `began`, a full second.
+fn samples(world: &World<'_>, began: Instant, end: Instant) -> Vec<LinkSample> {
+    let all = world.network().meter().samples(end).into_iter();
+    let began = began.as_secs_f64();
+    let later = all.map(|sample| LinkSample { start_s: sample.start_s - began, ..sample });
+    later.skip_while(|sample| sample.start_s < 0.0).collect()
 }
 
 /// The browser with its page, once that is complete.

@@ -103,6 +103,9 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
     match architecture {
         Architecture::Split => format!("{tcp} on each of three legs"),
+        Architecture::Multiplexed => {
+            format!("{tcp} over {} connections that are up and shared, and beyond", scenario.multiplexed_connections)
+        }
         Architecture::Rwbp => {
             format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
         }

@@ -44,8 +44,9 @@ fn losses_beyond_the_link_are_repaired_there() {
 
 #[test]
 fn loads_through_relays_are_whole() {
-    for (version, architecture) in
-        [("1.0", "split"), ("1.1", "split"), ("1.1-pipelined", "split"), ("1.0", "rwbp"), ("1.1", "rwbp")]
+    for (version, architecture) in ["split", "rwbp", "multiplexed"]
+        .into_iter()
+        .flat_map(|known| ["1.0", "1.1", "1.1-pipelined"].map(|version| (version, known)))
     {
         let [version, architecture] = [format!("http.version={version}"), format!("run.architectures={architecture}")];
         let assignments = [&architecture, "link.down.loss=2 %", "wan.delay=30 ms", "wan.loss=1 %", &version];
@@ -84,6 +85,43 @@ fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
 }
 
 #[test]
+fn connections_that_are_up_save_handshakes_and_slow_start() {
+    let time = |assignments: &[&str], architecture| {
+        let all = [assignments, &["run.architectures=split,multiplexed"]].concat();
+        row(&simulate(&scenario("demo", &all), 1), architecture).page_load_s
+    };
+    let [split, shared] = [Architecture::Split, Architecture::Multiplexed].map(|known| time(&[], known));
+    assert!(shared < split - 0.5, "{shared} s, split {split} s: a handshake is a round trip of 0.5 s");
+    // The window that replies have made serves all that come later.
+    let one = time(&["multiplexed.connections=1"], Architecture::Multiplexed);
+    let many = time(&["multiplexed.connections=16"], Architecture::Multiplexed);
+    assert!(one < many, "{one} s over one connection, {many} s over sixteen");
+}
+
+/// How far the simulated time is from the predicted one.
+fn from_predicted(architecture: Architecture, assignments: &[&str]) -> f64 {
+    let only = format!("run.architectures={architecture}");
+    let scenario = scenario("demo", &[assignments, &[&only]].concat());
+    let prediction = farhop_model::predict(&scenario);
+    let predicted = prediction.rows.iter().find(|row| row.method == "farhop").expect("the model knows it").page_load_s;
+    let simulated = row(&simulate(&scenario, 1), architecture).page_load_s;
+    println!("{architecture} {assignments:?}: predicted {predicted:.4} s, simulated {simulated:.4} s");
+    simulated / predicted - 1.0
+}
+
+#[test]
+fn a_file_over_a_shared_connection_takes_as_long_as_predicted() {
+    for assignments in [
+        &["page.objects=1", "page.size=3 MB"][..],
+        &["page.objects=1", "page.size=3 MB", "link.down.rate=10 Mbit/s", "multiplexed.connections=1"],
+        &["page.objects=1", "page.size=200 kB", "link.down.delay=20 ms", "wan.delay=20 ms"],
+    ] {
+        let off = from_predicted(Architecture::Multiplexed, assignments);
+        assert!(off.abs() < 0.01, "{assignments:?}: {:.2} % off", off * 100.0);
+    }
+}
+
+#[test]
 fn users_see_the_same_pages_through_every_architecture() {
     let assignments = [
         "users.model=zhou-2004",
@@ -92,13 +130,15 @@ fn users_see_the_same_pages_through_every_architecture() {
         "run.runs=1",
         "access.terminals=8",
         "access.scheme=dedicated",
-        "run.architectures=direct,split,rwbp",
+        "run.architectures=direct,split,rwbp,multiplexed",
     ];
     let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
-    let [direct, split, rwbp] = [Architecture::Direct, Architecture::Split, Architecture::Rwbp]
-        .map(|architecture| row(&simulation, architecture).users.expect("users have times"));
+    let [direct, split, rwbp, shared] =
+        [Architecture::Direct, Architecture::Split, Architecture::Rwbp, Architecture::Multiplexed]
+            .map(|architecture| row(&simulation, architecture).users.expect("users have times"));
     assert!(split.page_load_mean_s < direct.page_load_mean_s);
     assert!(rwbp.page_load_mean_s < direct.page_load_mean_s);
+    assert!(shared.page_load_mean_s < split.page_load_mean_s);
     // As many pages as the faster loads leave time for.
     assert!(split.count >= direct.count && split.count < direct.count * 5 / 4);
 }
@@ -109,7 +149,7 @@ proptest! {
     /// Whatever is lost anywhere, and however small the windows, relays pass on every byte.
     #[test]
     fn every_load_through_relays_is_whole(
-        architecture in prop::sample::select(vec!["split", "rwbp"]),
+        architecture in prop::sample::select(vec!["split", "rwbp", "multiplexed"]),
         version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined"]),
         window in prop::sample::select(vec!["3 kB", "20 kB", "unlimited"]),
         losses in prop::array::uniform3(0_u32..6), kbps in 100_u64..20_000, seed in 0_u64..1000,

@@ -66,6 +66,13 @@ impl Lane {
         self.overhead + bytes
     }
 
+    /// Says that `exchange` is over, in a frame of its own that holds nothing else; returns how many bytes are to be written.
+    pub fn push_end(&mut self, exchange: StreamId) -> Bytes {
+        self.frames.push_back(Frame { exchange, header: REPLY_OVERHEAD, payload: Bytes::ZERO, finished: true });
+        self.held += REPLY_OVERHEAD;
+        REPLY_OVERHEAD
+    }
+
     /// So many more bytes of the connection have arrived in order; [`Lane::next_piece`] takes out what they hold.
     pub fn receive(&mut self, bytes: Bytes) {
         self.arrived += bytes;
@@ -125,6 +132,20 @@ mod tests {
         assert_eq!((lane.next_piece(), lane.next_piece()), (piece(60, false), None));
         lane.receive(Bytes::new(40));
         assert_eq!((lane.next_piece(), lane.held()), (piece(40, true), Bytes::ZERO));
+    }
+
+    #[test]
+    fn an_end_arrives_by_itself() {
+        let mut lane = Lane::new(Bytes::ZERO);
+        assert_eq!(
+            (lane.push(StreamId(1), Bytes::new(5), false), lane.push_end(StreamId(1))),
+            (Bytes::new(5), REPLY_OVERHEAD)
+        );
+        let piece = |bytes, finished| Some(Piece { exchange: StreamId(1), bytes: Bytes::new(bytes), finished });
+        lane.receive(Bytes::new(24));
+        assert_eq!((lane.next_piece(), lane.next_piece()), (piece(5, false), None));
+        lane.receive(Bytes::new(1));
+        assert_eq!((lane.next_piece(), lane.next_piece(), lane.held()), (piece(0, true), None, Bytes::ZERO));
     }
 
     proptest! {

@@ -58,7 +58,7 @@ impl Default for ProxySettings {
 impl ProxySettings {
     /// As the scenario has them, and the defaults for what it does not say.
     pub fn of(scenario: &Scenario) -> Self {
-        Self { side: scenario.prefetch_at, ..Self::default() }
+        Self { connections: scenario.multiplexed_connections, side: scenario.prefetch_at, ..Self::default() }
     }
 }
 

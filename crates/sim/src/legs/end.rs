@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[expect(clippy::large_enum_variant, reason = "nearly all ends are TCP's, which are better where they are looked for")]
 pub(super) enum Transport {
     Tcp(Endpoint),
-    /// The proxy with it has the state of the flow, but for what its send buffer did not take.
-    Rwbp {
+    /// The trunk has the state of the flow, but for what its send buffers did not take.
+    Flow {
         unsent: Bytes,
         closes: bool,
     },
@@ -53,7 +53,7 @@ impl End {
     pub(super) fn backlog(&self) -> Bytes {
         match &self.transport {
             Transport::Tcp(endpoint) => endpoint.unsent(),
-            Transport::Rwbp { unsent, .. } => *unsent,
+            Transport::Flow { unsent, .. } => *unsent,
         }
     }
 

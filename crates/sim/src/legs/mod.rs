@@ -11,8 +11,8 @@ mod end;
 use crate::architecture::Protocol;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
-use crate::rwbp::{Proxies, ProxyId};
 use crate::slab::Slab;
+use crate::trunk::{StationId, Trunk};
 use end::{End, Transport};
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig, TcpError};
 use farhop_units::{Bytes, Instant};
@@ -40,6 +40,8 @@ pub(crate) enum Owner {
     Opener { client: u32, next: u8 },
     /// A proxy that passes on what comes to the end of another leg that is with it.
     Relay { peer: u32 },
+    /// The trunk, of which it is a connection of this number.
+    Trunk { connection: u32 },
     /// Nobody any more.
     Nobody,
 }
@@ -60,15 +62,15 @@ struct Leg {
 #[derive(Debug)]
 pub(crate) struct Legs {
     legs: Slab<Leg>,
-    /// Where legs over the far link are flows of RWBP.
-    proxies: Option<Proxies>,
+    /// What the legs over the far link are flows of, if it is not TCP that they are.
+    trunk: Option<Trunk>,
     peak: usize,
     opened: u64,
 }
 
 impl Legs {
-    pub(crate) const fn new(proxies: Option<Proxies>) -> Self {
-        Self { legs: Slab::new(), proxies, peak: 0, opened: 0 }
+    pub(crate) const fn new(trunk: Option<Trunk>) -> Self {
+        Self { legs: Slab::new(), trunk, peak: 0, opened: 0 }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -79,33 +81,45 @@ impl Legs {
         config: &TcpConfig,
         owners: [Owner; 2],
     ) -> Result<u32, TcpError> {
-        let flow = || Transport::Rwbp { unsent: Bytes::ZERO, closes: false };
+        let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
         let [near, far] = match protocol {
             Protocol::Tcp => {
                 [Transport::Tcp(Endpoint::connect(now, config)?), Transport::Tcp(Endpoint::listen(config)?)]
             }
-            Protocol::Rwbp => [flow(), flow()],
+            Protocol::Rwbp | Protocol::Multiplexed => [flow(), flow()],
         };
         let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
         let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
         self.opened += 1;
-        if let (Protocol::Rwbp, Some(proxies)) = (protocol, &mut self.proxies) {
-            proxies.open(now, leg, route.line.terminal);
+        if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk) {
+            trunk.open(now, leg, id.terminal);
         }
         self.peak = self.peak.max(self.legs.len());
         Ok(leg)
     }
 
-    /// The proxy that is with an end, if the leg is a flow of it.
-    pub(crate) fn proxy_of(&self, leg: u32, side: Side) -> Option<ProxyId> {
+    /// The station of the trunk that is with an end, if the leg is a flow of it.
+    pub(crate) fn station_of(&self, leg: u32, side: Side) -> Option<StationId> {
         let Leg { route, ends, .. } = &self.legs[leg];
-        let terminal = if side == Side::Near { route.line.terminal } else { 0 };
-        matches!(ends[side as usize].transport, Transport::Rwbp { .. }).then_some(ProxyId { side, terminal })
+        let trunk = self.trunk.as_ref().filter(|_| matches!(ends[side as usize].transport, Transport::Flow { .. }))?;
+        Some(trunk.station(side, route.line.terminal))
     }
 
-    /// The proxies, where there are any.
-    pub(crate) fn proxies(&mut self) -> Option<&mut Proxies> {
-        self.proxies.as_mut()
+    /// The trunk, where there is one.
+    pub(crate) fn trunk(&mut self) -> Option<&mut Trunk> {
+        self.trunk.as_mut()
+    }
+
+    /// A leg is a connection of the trunk from now on.
+    pub(crate) fn give_to_trunk(&mut self, leg: u32, connection: u32) {
+        self.legs[leg].ends.iter_mut().for_each(|end| end.owner = Owner::Trunk { connection });
+    }
+
+    /// The connection of the trunk that a leg is, and the station with one end of it.
+    pub(crate) fn connection_of(&self, leg: u32, side: Side) -> Option<(StationId, u32)> {
+        let Leg { route, ends, .. } = &self.legs[leg];
+        let Owner::Trunk { connection } = ends[side as usize].owner else { return None };
+        Some((self.trunk.as_ref()?.station(side, route.line.terminal), connection))
     }
 
     /// Writes a message, or more of the last one, at one end.
@@ -117,7 +131,7 @@ impl Legs {
         }
         match &mut self.end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
-            Transport::Rwbp { unsent, .. } => {
+            Transport::Flow { unsent, .. } => {
                 *unsent += message.bytes;
                 self.resume(now, leg, side);
             }
@@ -126,13 +140,13 @@ impl Legs {
 
     /// A flow's send buffer may take more.
     pub(crate) fn resume(&mut self, now: Instant, leg: u32, side: Side) {
-        let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) else { return };
-        let Transport::Rwbp { unsent, closes } = &mut self.legs[leg].ends[side as usize].transport else { return };
+        let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) else { return };
+        let Transport::Flow { unsent, closes } = &mut self.legs[leg].ends[side as usize].transport else { return };
         if *unsent > Bytes::ZERO {
-            *unsent -= proxies.write(now, id, leg, *unsent);
+            *unsent -= trunk.write(now, id, leg, *unsent);
         }
         if *unsent == Bytes::ZERO && *closes {
-            proxies.finish(now, id, leg);
+            trunk.finish(now, id, leg);
         }
     }
 
@@ -140,7 +154,7 @@ impl Legs {
     pub(crate) fn close(&mut self, now: Instant, leg: u32, side: Side) {
         match &mut self.end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.close(now),
-            Transport::Rwbp { closes, .. } => {
+            Transport::Flow { closes, .. } => {
                 *closes = true;
                 self.resume(now, leg, side);
             }
@@ -176,7 +190,7 @@ impl Legs {
     pub(crate) fn sender_state(&self, leg: u32, side: Side) -> Option<SenderState> {
         match &self.legs[leg].ends[side as usize].transport {
             Transport::Tcp(endpoint) => Some(endpoint.sender_state()),
-            Transport::Rwbp { .. } => None,
+            Transport::Flow { .. } => None,
         }
     }
 
@@ -208,9 +222,9 @@ impl Legs {
                     endpoint.handle_segment(now, segment);
                 }
             }
-            Packet::Rwbp(packet) => {
-                if let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) {
-                    proxies.handle_packet(now, id, packet);
+            Packet::Rwbp(_) => {
+                if let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) {
+                    trunk.handle_packet(now, id, packet);
                 }
             }
         }
@@ -231,7 +245,7 @@ impl Legs {
     pub(crate) fn poll(&mut self, leg: u32, side: Side) -> Option<Output> {
         match &mut self.end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.poll(),
-            Transport::Rwbp { .. } => None,
+            Transport::Flow { .. } => None,
         }
     }
 
@@ -254,9 +268,17 @@ impl Legs {
         self.legs[leg].ends[side as usize].backlog()
     }
 
+    /// What was written at one end and has not been sent, and what has been and is not acknowledged, if it is TCP's.
+    pub(crate) fn outstanding(&self, leg: u32, side: Side) -> [Bytes; 2] {
+        match &self.legs[leg].ends[side as usize].transport {
+            Transport::Tcp(endpoint) => [endpoint.unsent(), endpoint.unacknowledged()],
+            Transport::Flow { unsent, .. } => [*unsent, Bytes::ZERO],
+        }
+    }
+
     /// The owner of an end has not read so much of what has arrived. Returns whether the other end is to hear of it.
     pub(crate) fn hold(&mut self, now: Instant, leg: u32, side: Side, unread: Bytes) -> bool {
-        if self.proxy_of(leg, side).is_some() {
+        if self.station_of(leg, side).is_some() {
             self.hold_flow(now, leg, side, unread)
         } else {
             self.end(leg, side).hold(now, unread)
@@ -269,8 +291,8 @@ impl Legs {
             Owner::Relay { peer } => self.backlog(peer, side.other()) > Bytes::ZERO,
             _ => false,
         };
-        let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies) else { return };
-        if waits { self.end(leg, side).unread += bytes } else { proxies.read(now, id, leg, bytes) }
+        let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) else { return };
+        if waits { self.end(leg, side).unread += bytes } else { trunk.read(now, id, leg, bytes) }
     }
 
     /// Of what was not read at once, all but `unread` is read now.
@@ -278,10 +300,10 @@ impl Legs {
         let end = self.end(leg, side);
         let read = end.unread.saturating_sub(unread);
         end.unread -= read;
-        if let (Some(id), Some(proxies)) = (self.proxy_of(leg, side), &mut self.proxies)
+        if let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk)
             && read > Bytes::ZERO
         {
-            proxies.read(now, id, leg, read);
+            trunk.read(now, id, leg, read);
         }
         read > Bytes::ZERO
     }
@@ -303,8 +325,8 @@ impl Legs {
                     self.end(peer, side.other()).owner = Owner::Nobody;
                 }
             }
-            if let (Some(id), Some(proxies)) = (self.proxy_of(leg, Side::Near), &mut self.proxies) {
-                proxies.forget(now, leg, id.terminal);
+            if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk) {
+                trunk.forget(now, leg, id.terminal);
             }
             self.legs.release(leg);
         }

@@ -43,7 +43,7 @@ proptest! {
     fn bytes_are_delivered_dropped_or_held_at_any_instant(
         scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
         discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue"]),
-        architecture in select(vec![Architecture::Direct, Architecture::Split, Architecture::Rwbp]),
+        architecture in select(vec![Architecture::Direct, Architecture::Split, Architecture::Rwbp, Architecture::Multiplexed]),
         terminals in 2_u16..9,
         percent in prop::array::uniform4(0_u32..6),
         queue in 1_u32..40,

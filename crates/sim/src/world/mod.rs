@@ -6,8 +6,9 @@
 
 mod pages;
 mod transports;
+mod trunk;
 
-use crate::architecture::{Chain, Protocol};
+use crate::architecture::Chain;
 use crate::client::Client;
 use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
@@ -17,8 +18,8 @@ use crate::metrics::Metrics;
 use crate::network::{Network, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
-use crate::rwbp::{Proxies, ProxyId};
 use crate::trace::Tracer;
+use crate::trunk::{StationId, Trunk};
 use farhop_scenario::Scenario;
 use farhop_units::Instant;
 use std::collections::VecDeque;
@@ -30,8 +31,10 @@ pub(crate) enum Event {
     Stage(u32),
     /// A timer of an endpoint runs out.
     End { side: Side, leg: u32 },
-    /// A proxy of RWBP has something to do.
-    Proxy { side: Side, terminal: u16 },
+    /// The trunk's connections are opened.
+    Trunk,
+    /// A station of the trunk has something to do.
+    Station { side: Side, terminal: u16 },
     /// A server has thought long enough.
     Origin(u32),
     /// A client has something to do by itself.
@@ -78,13 +81,14 @@ impl<'a> World<'a> {
             events: EventQueue::new(),
             event_count: 0,
             network: Network::new(scenario, servers, seed, meter),
-            legs: Legs::new(chain.has(Protocol::Rwbp).then(|| Proxies::new(scenario))),
+            legs: Legs::new(Trunk::of(scenario, chain.over_the_link())),
             origins: Vec::new(),
             clients,
             touched: VecDeque::new(),
             awake: VecDeque::new(),
             metrics,
         };
+        world.await_trunk();
         (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
         world
     }
@@ -104,10 +108,11 @@ impl<'a> World<'a> {
                     self.drain(leg, side)?;
                 }
             }
-            Event::Proxy { side, terminal } => {
-                let id = ProxyId { side, terminal };
-                if self.legs.proxies().is_some_and(|proxies| proxies.handle_timeout(at, id)) {
-                    self.drain_proxy(id)?;
+            Event::Trunk => self.open_trunk()?,
+            Event::Station { side, terminal } => {
+                let id = StationId { side, terminal };
+                if self.legs.trunk().is_some_and(|trunk| trunk.handle_timeout(at, id)) {
+                    self.drain_station(id)?;
                 }
             }
             Event::Origin(leg) => {

@@ -8,9 +8,7 @@ use crate::error::SimError;
 use crate::legs::Owner;
 use crate::network::{Line, Outcome, Route, Side};
 use crate::packet::Packet;
-use crate::rwbp::ProxyId;
 use farhop_tcp::Output;
-use farhop_transport as transport;
 use farhop_units::Bytes;
 
 impl World<'_> {
@@ -32,8 +30,8 @@ impl World<'_> {
 
     /// Takes in all that an endpoint has to say, then sees to its timer.
     pub(super) fn drain(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
-        if let Some(id) = self.legs.proxy_of(leg, side) {
-            self.drain_proxy(id)?;
+        if let Some(id) = self.legs.station_of(leg, side) {
+            self.drain_station(id)?;
             self.press_back(leg, side);
             return Ok(());
         }
@@ -53,6 +51,7 @@ impl World<'_> {
             tracer.observe(self.now, self.legs.number(leg), side, &state);
         }
         self.press_back(leg, side);
+        self.drain_connection(leg, side)?;
         if let Some(due) = self.legs.rearm(leg, side) {
             self.events.push(due, Event::End { side, leg });
         }
@@ -60,47 +59,8 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Takes in all that a proxy of RWBP has to say, then sees to its timer.
-    pub(super) fn drain_proxy(&mut self, id: ProxyId) -> Result<(), SimError> {
-        let ProxyId { side, terminal } = id;
-        let room = self.network.queue_room(side, terminal);
-        if let Some(proxies) = self.legs.proxies() {
-            proxies.set_link_room(self.now, id, room);
-        }
-        while let Some(output) = self.legs.proxies().and_then(|proxies| proxies.poll(id)) {
-            match output {
-                transport::Output::Transmit { packet, .. } => self.transmit(packet.flow.0, side, Packet::Rwbp(packet)),
-                transport::Output::Connected { stream, .. } => {
-                    if let Some(stream) = stream {
-                        self.connected(stream.0, side)?;
-                    }
-                }
-                transport::Output::Received { stream, bytes, finished, .. } => {
-                    self.legs.read_flow(self.now, stream.0, side, bytes);
-                    self.received(stream.0, side, bytes);
-                    if finished {
-                        self.finished(stream.0, side);
-                    }
-                }
-                transport::Output::Room { stream, .. } => {
-                    self.legs.resume(self.now, stream.0, side);
-                    self.press_back(stream.0, side);
-                }
-                transport::Output::Closed { stream, .. } => {
-                    self.legs.closed(stream.0, side);
-                    self.legs.reclaim(self.now, stream.0);
-                }
-            }
-        }
-        self.network.settle(self.now, &mut self.events);
-        if let Some(due) = self.legs.proxies().and_then(|proxies| proxies.rearm(self.now, id)) {
-            self.events.push(due, Event::Proxy { side, terminal });
-        }
-        Ok(())
-    }
-
     /// What waits at an end because its transport is slow, the relay there has not read from the end before it.
-    fn press_back(&mut self, leg: u32, side: Side) {
+    pub(super) fn press_back(&mut self, leg: u32, side: Side) {
         let Owner::Relay { peer } = self.legs.owner(leg, side) else { return };
         let backlog = self.legs.backlog(leg, side);
         if self.legs.hold(self.now, peer, side.other(), backlog) {
@@ -108,7 +68,7 @@ impl World<'_> {
         }
     }
 
-    fn transmit(&mut self, leg: u32, side: Side, packet: Packet) {
+    pub(super) fn transmit(&mut self, leg: u32, side: Side, packet: Packet) {
         self.legs.sent(leg);
         let route = self.legs.route(leg);
         if let Some(tracer) = self.network.tracer() {
@@ -117,7 +77,7 @@ impl World<'_> {
         self.network.send(self.now, side, (leg, route), packet);
     }
 
-    fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+    pub(super) fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         match self.legs.owner(leg, side) {
             Owner::Browser { client, connection } => {
                 if let Some(browser) = &mut self.clients[client as usize].browser {
@@ -131,13 +91,14 @@ impl World<'_> {
                 self.legs.join(leg, after);
                 self.touched.push_back((after, Side::Near));
             }
+            Owner::Trunk { .. } => self.trunk_connected(leg, side),
             Owner::Origin { .. } | Owner::Relay { .. } | Owner::Nobody => {}
         }
         Ok(())
     }
 
     /// Bytes arrived in order at an end.
-    fn received(&mut self, leg: u32, side: Side, mut bytes: Bytes) {
+    pub(super) fn received(&mut self, leg: u32, side: Side, mut bytes: Bytes) {
         while let Some(part) = self.legs.next_part(leg, side, &mut bytes) {
             match self.legs.owner(leg, side) {
                 Owner::Browser { client, connection } => self.browse(client, connection, part),
@@ -146,20 +107,21 @@ impl World<'_> {
                     self.legs.write(self.now, peer, side.other(), part);
                     self.touched.push_back((peer, side.other()));
                 }
+                Owner::Trunk { .. } => self.trunk_carried(leg, side, part.bytes),
                 Owner::Opener { .. } | Owner::Nobody => {}
             }
         }
     }
 
     /// The other end will say no more.
-    fn finished(&mut self, leg: u32, side: Side) {
+    pub(super) fn finished(&mut self, leg: u32, side: Side) {
         match self.legs.owner(leg, side) {
             Owner::Origin { .. } => self.legs.close(self.now, leg, side),
             Owner::Relay { peer } => {
                 self.legs.close(self.now, peer, side.other());
                 self.touched.push_back((peer, side.other()));
             }
-            Owner::Browser { .. } | Owner::Opener { .. } | Owner::Nobody => {}
+            Owner::Browser { .. } | Owner::Opener { .. } | Owner::Trunk { .. } | Owner::Nobody => {}
         }
     }
 

@@ -1,25 +1,16 @@
 //! RWBP between the proxies at the two ends of the far link (zhou-2004 §IV), as the paper sets it.
 //!
 //! The gateway's proxy has the flows of all terminals, each terminal's its own; a leg over the link is a flow of its number.
-//! What a flow's send buffer does not take waits here. The link's queue says how much room it has, so that nothing is dropped
-//! there; while a proxy waits for room it asks again when the link can have sent a packet.
-//!
-//! What waits here counts as unread at the leg before, so that congestion reaches the source as a window that closes.
+//! The link's queue says how much room it has, so that nothing is dropped there; while a proxy waits for room it asks again when
+//! the link can have sent a packet.
 
+use super::{Said, StationId};
 use crate::network::Side;
+use crate::packet;
 use farhop_scenario::Scenario;
 use farhop_transport::rwbp::{Packet, Proxy, RwbpConfig};
 use farhop_transport::{Output, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
-
-/// One of the proxies: the gateway's, or a terminal's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProxyId {
-    /// The end of the link's legs that is with it.
-    pub(crate) side: Side,
-    /// Of the gateway zero.
-    pub(crate) terminal: u16,
-}
 
 /// All proxies.
 #[derive(Debug)]
@@ -65,25 +56,25 @@ impl Proxies {
     }
 
     /// Writes as much as the send buffer takes of `bytes`; returns how much that was.
-    pub(crate) fn write(&mut self, now: Instant, id: ProxyId, flow: u32, bytes: Bytes) -> Bytes {
+    pub(crate) fn write(&mut self, now: Instant, id: StationId, flow: u32, bytes: Bytes) -> Bytes {
         self.station(id).proxy.write(now, StreamId(flow), bytes)
     }
 
-    pub(crate) fn finish(&mut self, now: Instant, id: ProxyId, flow: u32) {
+    pub(crate) fn finish(&mut self, now: Instant, id: StationId, flow: u32) {
         self.station(id).proxy.finish(now, StreamId(flow));
     }
 
     /// So much of what has arrived was passed on.
-    pub(crate) fn read(&mut self, now: Instant, id: ProxyId, flow: u32, bytes: Bytes) {
+    pub(crate) fn read(&mut self, now: Instant, id: StationId, flow: u32, bytes: Bytes) {
         self.station(id).proxy.read(now, StreamId(flow), bytes);
     }
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, id: ProxyId, packet: &Packet) {
+    pub(crate) fn handle_packet(&mut self, now: Instant, id: StationId, packet: &Packet) {
         self.station(id).proxy.handle_packet(now, packet);
     }
 
     /// The wake-up of a proxy has come. Returns whether it is the one that counts.
-    pub(crate) fn handle_timeout(&mut self, now: Instant, id: ProxyId) -> bool {
+    pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
         let station = self.station(id);
         let counts = station.wake == Some(now);
         if counts {
@@ -94,18 +85,30 @@ impl Proxies {
     }
 
     /// The link's queue has so much room, if it has a bound.
-    pub(crate) fn set_link_room(&mut self, now: Instant, id: ProxyId, room: Option<Bytes>) {
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
         if let Some(room) = room {
             self.station(id).proxy.set_link_room(now, room);
         }
     }
 
-    pub(crate) fn poll(&mut self, id: ProxyId) -> Option<Output<Packet>> {
-        self.station(id).proxy.poll()
+    pub(crate) fn poll(&mut self, id: StationId) -> Option<Said> {
+        loop {
+            return Some(match self.station(id).proxy.poll()? {
+                Output::Transmit { packet, .. } => {
+                    Said::Transmit { leg: packet.flow.0, packet: packet::Packet::Rwbp(packet) }
+                }
+                Output::Connected { stream: Some(stream), .. } => Said::Connected { flow: stream.0 },
+                // There is no connection but the flows.
+                Output::Connected { stream: None, .. } => continue,
+                Output::Received { stream, bytes, finished, .. } => Said::Received { flow: stream.0, bytes, finished },
+                Output::Room { stream, .. } => Said::Room { flow: stream.0 },
+                Output::Closed { stream, .. } => Said::Closed { flow: stream.0 },
+            });
+        }
     }
 
     /// When a proxy is to be woken, if a wake-up at that time or before it is not scheduled yet.
-    pub(crate) fn rearm(&mut self, now: Instant, id: ProxyId) -> Option<Instant> {
+    pub(crate) fn rearm(&mut self, now: Instant, id: StationId) -> Option<Instant> {
         let rate = self.rates[id.side.direction() as usize];
         let station = self.station(id);
         let room = station.proxy.awaited_link_room().zip(rate).map(|(bytes, rate)| now + rate.transmission_time(bytes));
@@ -117,7 +120,7 @@ impl Proxies {
         Some(due)
     }
 
-    fn station(&mut self, id: ProxyId) -> &mut Station {
+    fn station(&mut self, id: StationId) -> &mut Station {
         match id.side {
             Side::Near => &mut self.terminals[usize::from(id.terminal)],
             Side::Far => &mut self.gateway,

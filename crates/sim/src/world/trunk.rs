@@ -1,0 +1,136 @@
+//! Between the world and the trunk: what its stations say, and what they are told.
+
+use super::{Event, World};
+use crate::architecture::Protocol;
+use crate::client::Client;
+use crate::error::SimError;
+use crate::legs::{Message, Owner};
+use crate::network::{Line, Place, Route, Side};
+use crate::trunk::{Said, StationId};
+use farhop_units::{Bytes, Instant};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A page that is loaded once is asked for in the second full second after the trunk is up: it has long been there, and what there was
+/// to say about its handshake has been said.
+const SETTLED: Duration = Duration::from_secs(1);
+
+impl World<'_> {
+    /// If the trunk has connections they are opened first; who loads one page waits for that.
+    pub(super) fn await_trunk(&mut self) {
+        if self.legs.trunk().is_some_and(|trunk| trunk.connections() > 0) {
+            self.clients.iter_mut().for_each(Client::await_trunk);
+            self.events.push(Instant::START, Event::Trunk);
+        }
+    }
+
+    /// Opens the trunk's connections at each terminal that has clients.
+    pub(super) fn open_trunk(&mut self) -> Result<(), SimError> {
+        let Some(count) = self.legs.trunk().map(|trunk| trunk.connections()) else { return Ok(()) };
+        let terminals: BTreeSet<u16> = self.clients.iter().map(Client::terminal).collect();
+        for terminal in terminals {
+            for _ in 0..count {
+                self.open_connection(terminal)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_connection(&mut self, terminal: u16) -> Result<(), SimError> {
+        let route = Route { line: Line { terminal, server: 0 }, near: Place::Terminal, far: Place::Gateway };
+        let leg = self.legs.open(self.now, (route, Protocol::Tcp), &self.scenario.tcp, [Owner::Nobody; 2])?;
+        let Some(connection) = self.legs.trunk().map(|trunk| trunk.add_connection(terminal, leg)) else {
+            return Ok(());
+        };
+        self.legs.give_to_trunk(leg, connection);
+        self.touched.push_back((leg, Side::Near));
+        Ok(())
+    }
+
+    /// One end of a connection of the trunk is there.
+    pub(super) fn trunk_connected(&mut self, leg: u32, side: Side) {
+        let Some((id, connection)) = self.legs.connection_of(leg, side) else { return };
+        let Some(trunk) = self.legs.trunk() else { return };
+        trunk.connected(id, connection);
+        if trunk.is_up() {
+            let begin = Duration::from_secs((self.now - Instant::START).as_secs() + 1) + SETTLED;
+            self.clients.iter_mut().for_each(|client| client.begin_at(Instant::START + begin));
+            (0..).zip(0..self.clients.len()).for_each(|(client, _)| self.rearm(client));
+        }
+    }
+
+    /// Bytes have come over a connection of the trunk.
+    pub(super) fn trunk_carried(&mut self, leg: u32, side: Side, bytes: Bytes) {
+        if let Some((id, connection)) = self.legs.connection_of(leg, side)
+            && let Some(trunk) = self.legs.trunk()
+        {
+            trunk.carried(id, connection, bytes);
+        }
+    }
+
+    /// If a leg is a connection of the trunk, the station hears how much is under way, and says what has come of it.
+    pub(super) fn drain_connection(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        let Some((id, connection)) = self.legs.connection_of(leg, side) else { return Ok(()) };
+        let outstanding = self.legs.outstanding(leg, side);
+        if let Some(trunk) = self.legs.trunk() {
+            trunk.set_outstanding(id, connection, outstanding);
+        }
+        self.drain_station(id)
+    }
+
+    /// Takes in all that a station of the trunk has to say, then sees to its timer.
+    pub(super) fn drain_station(&mut self, id: StationId) -> Result<(), SimError> {
+        let StationId { side, terminal } = id;
+        let room = self.network.queue_room(side, terminal);
+        if let Some(trunk) = self.legs.trunk() {
+            trunk.set_link_room(self.now, id, room);
+        }
+        while let Some(said) = self.legs.trunk().and_then(|trunk| trunk.poll(id)) {
+            self.hear(id, said)?;
+        }
+        self.network.settle(self.now, &mut self.events);
+        if let Some(due) = self.legs.trunk().and_then(|trunk| trunk.rearm(self.now, id)) {
+            self.events.push(due, Event::Station { side, terminal });
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, StationId { side, .. }: StationId, said: Said) -> Result<(), SimError> {
+        match said {
+            Said::Transmit { leg, packet } => self.transmit(leg, side, packet),
+            Said::Carry { leg, bytes } => {
+                self.legs.write(self.now, leg, side, Message { exchange: 0, bytes });
+                self.touch(leg, side);
+            }
+            Said::Hold { leg, unread } => {
+                if self.legs.hold(self.now, leg, side, unread) {
+                    self.touch(leg, side);
+                }
+            }
+            Said::Connected { flow } => self.connected(flow, side)?,
+            Said::Received { flow, bytes, finished } => {
+                self.legs.read_flow(self.now, flow, side, bytes);
+                self.received(flow, side, bytes);
+                if finished {
+                    self.finished(flow, side);
+                }
+            }
+            Said::Room { flow } => {
+                self.legs.resume(self.now, flow, side);
+                self.press_back(flow, side);
+            }
+            Said::Closed { flow } => {
+                self.legs.closed(flow, side);
+                self.legs.reclaim(self.now, flow);
+            }
+        }
+        Ok(())
+    }
+
+    /// An end may have something to say.
+    fn touch(&mut self, leg: u32, side: Side) {
+        if self.touched.back() != Some(&(leg, side)) {
+            self.touched.push_back((leg, side));
+        }
+    }
+}
