@@ -6,7 +6,7 @@
 //! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
 //! any number of threads.
 //!
-//! Left out so far: architectures but `direct`, `split` and `rwbp`, HTTP/2 and 3, DNS and TLS, processing times.
+//! Left out so far: architectures but `direct`, `split`, `multiplexed` and `rwbp`, HTTP/2 and 3, DNS and TLS, processing times.
 
 mod architecture;
 mod client;

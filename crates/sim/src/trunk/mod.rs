@@ -47,7 +47,7 @@ pub(crate) enum Said {
 #[derive(Debug)]
 pub(crate) enum Trunk {
     /// Flows of RWBP.
-    Rwbp(Proxies),
+    Rwbp(Box<Proxies>),
     /// TCP connections that flows share.
     Multiplexed(Lanes),
 }
@@ -57,7 +57,7 @@ impl Trunk {
     pub(crate) fn of(scenario: &Scenario, protocol: Protocol) -> Option<Self> {
         match protocol {
             Protocol::Tcp => None,
-            Protocol::Rwbp => Some(Self::Rwbp(Proxies::new(scenario))),
+            Protocol::Rwbp => Some(Self::Rwbp(Box::new(Proxies::new(scenario)))),
             Protocol::Multiplexed => Some(Self::Multiplexed(Lanes::new(scenario))),
         }
     }
