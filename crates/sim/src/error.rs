@@ -30,8 +30,17 @@ pub(crate) enum SimError {
     TooManyLegs(Duration),
     #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what the users want", .0.as_secs())]
     TooManyHeld(Duration),
-    #[error("no page that was asked for from {} s on was complete at {} s", .0.as_secs_f64(), .1.as_secs_f64())]
-    NoPages(Duration, Duration),
+    #[error("no page that was asked for from {} s on was complete at {} s{}", .from.as_secs_f64(), .end.as_secs_f64(), if *.full {
+        ": the network cannot carry what the users want"
+    } else {
+        ""
+    })]
+    NoPages {
+        from: Duration,
+        end: Duration,
+        /// The far link was busy all the time.
+        full: bool,
+    },
     #[error("the simulator has no {0} yet")]
     NoArchitecture(&'static str),
     #[error("the simulator does not know {0} yet")]

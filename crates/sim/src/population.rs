@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::error::SimError;
 use crate::meter::Meter;
 use crate::metrics::{Metrics, half_width, mean};
+use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
@@ -67,13 +68,17 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     let clients = clients(scenario, users, seed);
     let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
     world.begin_trace(trace.take(run));
-    let result = go(&mut world, users, goes_on);
+    let result = go(&mut world, (scenario, users), goes_on);
     trace.put(world.end_trace());
     result
 }
 
 /// Lets things happen until the time is over.
-fn go(world: &mut World<'_>, users: &Users, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+fn go(
+    world: &mut World<'_>,
+    (scenario, users): (&Scenario, &Users),
+    goes_on: &mut dyn FnMut(Duration) -> bool,
+) -> Replicated {
     let end = Instant::START + users.duration;
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
@@ -86,17 +91,14 @@ fn go(world: &mut World<'_>, users: &Users, goes_on: &mut dyn FnMut(Duration) ->
             return Ok(None);
         }
     }
-    conclude(world, users).map(Some)
+    conclude(world, scenario, users).map(Some)
 }
 
-fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
+fn conclude(world: &World<'_>, scenario: &Scenario, users: &Users) -> Result<Replication, SimError> {
     let metrics = world.metrics();
-    if metrics.pages.count() == 0 {
-        return Err(SimError::NoPages(users.warm_up, users.duration));
-    }
     let loading = world.clients().iter().filter(|client| client.is_loading);
     let begun = loading.filter_map(|client| client.browser.as_ref()).filter(|browser| metrics.counts(browser.began()));
-    Ok(Replication {
+    let replication = Replication {
         metrics: metrics.clone(),
         unfinished: begun.count() as u64,
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
@@ -104,7 +106,12 @@ fn conclude(world: &World<'_>, users: &Users) -> Result<Replication, SimError> {
         dropped: world.network().traffic().dropped_by_link,
         events: world.event_count(),
         hops: world.network().traffic().hops,
-    })
+    };
+    if metrics.pages.count() == 0 {
+        let full = report::is_overloaded(scenario, users, &replication);
+        return Err(SimError::NoPages { from: users.warm_up, end: users.duration, full });
+    }
+    Ok(replication)
 }
 
 /// All users, those of one terminal next to each other.

@@ -70,7 +70,7 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
         Some(share) => format!("{word} {:.0} % used", share * 100.0),
         None => format!("{word} unlimited"),
     });
-    let full = shares.into_iter().filter(|(_, share)| share.is_some_and(|share| share > OVERLOAD));
+    let full = shares.into_iter().filter(|(_, share)| is_full(*share));
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
@@ -79,6 +79,15 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
         users.model,
         used.join(", "),
     )
+}
+
+/// Whether a replication left the link no time in one of its directions.
+pub(crate) fn is_overloaded(scenario: &Scenario, users: &Users, replication: &Replication) -> bool {
+    use_of_the_link(scenario, users, std::slice::from_ref(replication)).into_iter().any(is_full)
+}
+
+fn is_full(share: Option<f64>) -> bool {
+    share.is_some_and(|share| share > OVERLOAD)
 }
 
 /// The shares of the rates that were used in the measured time, down and up; `None` where a rate is unlimited.

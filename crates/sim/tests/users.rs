@@ -96,6 +96,14 @@ fn what_never_ends_is_a_gap() {
 }
 
 #[test]
+fn a_link_that_completes_no_page_is_said_to_be_overloaded() {
+    let simulation = simulate(&scenario(&["link.down.rate=40 kbit/s", "users.per_terminal=50"]), 1);
+    assert!(simulation.rows.is_empty());
+    let reason = &simulation.gaps[0].reason;
+    assert!(reason.ends_with("was complete at 600 s: the network cannot carry what the users want"), "{reason}");
+}
+
+#[test]
 fn progress_is_told() {
     let mut heard: Vec<Progress> = Vec::new();
     let simulation: Simulation = simulate_with(&scenario(&[]), 1, &mut |progress| heard.push(progress));
