@@ -1,5 +1,6 @@
 //! How the browser speaks HTTP, as a scenario describes it.
 
+use crate::handshake::Flights;
 use crate::page::Object;
 use farhop_units::Bytes;
 use std::time::Duration;
@@ -84,6 +85,14 @@ impl HttpConfig {
         request_bytes: Bytes::new(350),
         response_header_bytes: Bytes::new(250),
     };
+
+    /// The handshake of keys between the transport's and the first request: none over QUIC, whose own it is (RFC 9001).
+    pub const fn key_flights(&self) -> &'static [Flights] {
+        match self.version {
+            HttpVersion::Http3 => &[],
+            _ => self.tls.flights(),
+        }
+    }
 
     /// Size of the request for `object`.
     pub fn request_size(&self, object: &Object) -> Bytes {

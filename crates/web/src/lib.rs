@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod distribution;
+mod handshake;
 pub mod har;
 mod http;
 mod loader;
@@ -9,6 +10,7 @@ pub mod logs;
 mod page;
 pub mod users;
 
+pub use handshake::{DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DNS_TIMEOUT, Flights};
 pub use http::{Dns, HttpConfig, HttpVersion, Tls};
 pub use loader::{Loader, LoaderAction, MAX_STREAMS};
 pub use page::{Language, MAX_OBJECTS, Object, Page, PageError, Priority, Reference, is_font};

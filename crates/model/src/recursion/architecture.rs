@@ -23,7 +23,7 @@
 //! link; a prefetching proxy asks as late as the browser would, while what comes unasked waits for a browser that asks later; a set rate is the slowest of the link's way down unless a lower one is given. Requests
 //! beyond the first are held at the terminal where responses come unasked, and cost nothing.
 
-use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, round_trip};
+use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip};
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
@@ -146,7 +146,7 @@ impl Parameters {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
         let lan = round_trip(&scenario.lan);
-        parameters.lookup = if scenario.http.dns == Dns::Far { round_trip(&scenario.link) } else { Duration::ZERO };
+        parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
         parameters.delays.document = lan.saturating_mul(2);
         parameters

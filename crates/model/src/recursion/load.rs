@@ -11,7 +11,7 @@ use super::route::Route;
 use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::workload::Workload;
-use farhop_scenario::HEADER_BYTES;
+use farhop_scenario::{Flights, HEADER_BYTES};
 use std::collections::VecDeque;
 
 /// A response that is being made.
@@ -292,7 +292,8 @@ impl<'a> Load<'a> {
         let rounds = self.parameters.tls_rounds();
         let done = rounds.len() - (connection.tls_left as usize).min(rounds.len());
         match rounds.get(done) {
-            Some(&(request, response)) => {
+            Some(&Flights { client, server }) => {
+                let (request, response) = (client.get(), server.get());
                 connection.asked.push_back(Exchange { object: None, request, response });
                 connection.client.sender.written += request;
                 self.flush(place, Side::Client);

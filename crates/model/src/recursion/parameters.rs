@@ -3,7 +3,8 @@
 use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
 use farhop_scenario::{
-    self as scenario, ChannelConfig, DirectionConfig, Dns, HEADER_BYTES, HttpVersion, Scenario, TcpConfig,
+    self as scenario, ChannelConfig, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DirectionConfig, Dns, Flights, HEADER_BYTES,
+    HttpVersion, Scenario, TcpConfig,
 };
 use farhop_units::{Bytes, Probability, Rate};
 use std::num::NonZeroU32;
@@ -142,12 +143,12 @@ pub enum Tls {
 }
 
 impl Tls {
-    /// Bytes up and down in each round trip: hellos with a chain of two certificates, about what public servers send.
-    pub(crate) fn rounds(self) -> &'static [(u64, u64)] {
+    /// The round trips.
+    pub(crate) fn rounds(self) -> &'static [Flights] {
         match self {
-            Self::None => &[],
-            Self::Tls12 => &[(250, 3000), (126, 51)],
-            Self::Tls13 => &[(517, 3200)],
+            Self::None => scenario::Tls::None.flights(),
+            Self::Tls12 => scenario::Tls::V12.flights(),
+            Self::Tls13 => scenario::Tls::V13.flights(),
         }
     }
 }
@@ -261,7 +262,7 @@ impl Parameters {
     }
 
     /// Round trips of TLS on a new connection: none where connections are up, nor where the transport's handshake has them.
-    pub(crate) fn tls_rounds(&self) -> &'static [(u64, u64)] {
+    pub(crate) fn tls_rounds(&self) -> &'static [Flights] {
         if self.is_established || self.http == Http::Http3 { &[] } else { self.tls.rounds() }
     }
 
@@ -297,22 +298,29 @@ impl Parameters {
     }
 }
 
-/// A round trip of a small packet between the client and its resolver.
+/// A question and its answer between the client and its resolver.
 fn lookup(scenario: &Scenario) -> Duration {
-    let lan = round_trip(&scenario.lan);
+    let lan = lookup_over(&scenario.lan);
     match scenario.http.dns {
         Dns::None => Duration::ZERO,
         Dns::Near => lan,
-        Dns::Far => lan.saturating_add(round_trip(&scenario.link)),
+        Dns::Far => lan.saturating_add(lookup_over(&scenario.link)),
     }
+}
+
+/// Time that a question and its answer take over a channel.
+pub(crate) fn lookup_over(channel: &ChannelConfig) -> Duration {
+    way(&channel.up, DNS_QUERY_BYTES).saturating_add(way(&channel.down, DNS_ANSWER_BYTES))
 }
 
 /// Round-trip time of a small packet each way.
 pub(crate) fn round_trip(channel: &ChannelConfig) -> Duration {
-    let way = |config: &DirectionConfig| {
-        config.least_delay().saturating_add(crate::path::transmission_time(HEADER_BYTES.as_f64(), config.peak_rate()))
-    };
-    way(&channel.down).saturating_add(way(&channel.up))
+    way(&channel.down, HEADER_BYTES).saturating_add(way(&channel.up, HEADER_BYTES))
+}
+
+/// How long a packet of so many bytes takes one way.
+fn way(config: &DirectionConfig, bytes: Bytes) -> Duration {
+    config.least_delay().saturating_add(crate::path::transmission_time(bytes.as_f64(), config.peak_rate()))
 }
 
 /// RFC 9113 §6.5.2: servers should allow no fewer, and allow no more.

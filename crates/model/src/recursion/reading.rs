@@ -31,7 +31,7 @@ impl Load<'_> {
         let rounds = self.parameters.tls_rounds();
         let done = rounds.len() - (connection.tls_left as usize).min(rounds.len());
         connection.tls_bytes += bytes;
-        if rounds.get(done).is_some_and(|(_, response)| connection.tls_bytes >= *response) {
+        if rounds.get(done).is_some_and(|round| connection.tls_bytes >= round.server.get()) {
             connection.tls_bytes = 0;
             connection.tls_left -= 1;
             self.connected(place);

@@ -45,6 +45,21 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// RFC 9218 §4.1, as Chrome has it.
+    pub const fn urgency(self) -> u8 {
+        match self {
+            Self::Document => 0,
+            Self::Blocking => 1,
+            Self::Other => 3,
+        }
+    }
+
+    /// Whether parts are of use before the whole is there (RFC 9218 §4.2), so that what is equally urgent takes turns: not where the
+    /// whole is parsed or run at once.
+    pub const fn is_incremental(self) -> bool {
+        !matches!(self, Self::Blocking)
+    }
+
     /// The priority of a media type.
     pub fn of(media_type: &str) -> Self {
         match Language::of(media_type) {
