@@ -29,7 +29,8 @@ pub enum Sending {
 pub enum Order {
     /// One packet each in turn.
     RoundRobin,
-    /// The most urgent first, those of equal urgency one after the other by number (RFC 9218, not incremental).
+    /// RFC 9218 §10: the most urgent first; of those, what is of use only as a whole one after the other by number, then what is of use
+    /// in parts, one packet each in turn.
     Urgency,
 }
 
@@ -56,6 +57,8 @@ pub struct QuicConfig {
     pub connection_window: Bytes,
     /// What one stream's sender holds, unsent or unacknowledged.
     pub send_buffer: Bytes,
+    /// The congestion window at first, in full packets.
+    pub initial_window: u32,
     /// What limits the sender.
     pub sending: Sending,
     /// Whether packets under a congestion window are spread over the round trip (RFC 9002 §7.7); a set rate always is.
@@ -67,7 +70,8 @@ pub struct QuicConfig {
 impl Default for QuicConfig {
     /// A browser and a server of the 2020s: 1452 bytes (Ethernet's 1500 with IPv6), a ClientHello of 300 bytes (without
     /// post-quantum keys, which add 1200), certificates of 2500 bytes (a chain of two with ECDSA keys), acknowledgements after
-    /// two packets or 25 ms (RFC 9000 §13.2.2, §18.2), windows of 6 and 15 MiB (Chromium's), CUBIC, no resumption.
+    /// two packets or 25 ms (RFC 9000 §13.2.2, §18.2), windows of 6 and 15 MiB (Chromium's), CUBIC from ten packets on (RFC 9002 §7.2), no
+    /// resumption.
     fn default() -> Self {
         Self {
             datagram: Bytes::new(1452),
@@ -80,6 +84,7 @@ impl Default for QuicConfig {
             stream_window: Bytes::kib(6 << 10),
             connection_window: Bytes::kib(15 << 10),
             send_buffer: Bytes::kib(16 << 10),
+            initial_window: 10,
             sending: Sending::Congestion(Congestion::Cubic),
             paced: true,
             order: Order::RoundRobin,
@@ -91,6 +96,11 @@ impl Default for QuicConfig {
 pub(super) const MIN_DATAGRAM: u64 = 1200;
 
 impl QuicConfig {
+    /// The certificates in a server's flight of so many bytes.
+    pub const fn certificates_in(flight: Bytes) -> Bytes {
+        flight.saturating_sub(Bytes::new(super::handshake::FLIGHT_WITHOUT_CERTIFICATES))
+    }
+
     /// The UDP payload of a full packet, within what RFC 9000 §14 and the packet's own numbers allow.
     pub(super) fn datagram_bytes(&self) -> u64 {
         self.datagram.get().clamp(MIN_DATAGRAM, 65_527)

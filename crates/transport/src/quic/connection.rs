@@ -93,11 +93,11 @@ impl Connection {
         self.content.streams.set_one_way(stream, false);
     }
 
-    /// From now on `stream` has this urgency, 0 the most urgent, 3 unless set (RFC 9218 §4.1); it counts under
-    /// [`super::Order::Urgency`].
-    pub fn set_urgency(&mut self, now: Instant, stream: StreamId, urgency: u8) {
+    /// From now on `stream` has this urgency, 0 the most urgent, 3 unless set, and is `incremental` if its parts are of use before the
+    /// whole is there (RFC 9218 §4); both count under [`super::Order::Urgency`].
+    pub fn set_priority(&mut self, now: Instant, stream: StreamId, urgency: u8, incremental: bool) {
         self.advance(now);
-        self.content.streams.set_urgency(stream, urgency);
+        self.content.streams.set_priority(stream, urgency, incremental);
     }
 
     /// A datagram from the other end arrived.

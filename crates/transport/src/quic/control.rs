@@ -9,8 +9,6 @@ use farhop_tcp::{Congestion, CongestionControl, Sequence};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
-/// RFC 9002 §7.2: ten packets at first, and §7.7: no larger bursts.
-const INITIAL_PACKETS: u32 = 10;
 /// RFC 9002 §7.7: a little faster than the window per round trip, so that the window decides.
 const PACING_GAIN: (u64, u64) = (5, 4);
 
@@ -29,6 +27,8 @@ pub(super) struct Control {
     window: Bytes,
     rate: Option<Rate>,
     burst: Duration,
+    /// RFC 9002 §7.7: no larger bursts than the initial window, of which one packet is not ahead.
+    burst_packets: u32,
     /// When a sender that keeps exactly to the rate would send the next packet.
     paced: Instant,
     /// Window or pace (RFC 9002 §7.8) have kept something from being sent.
@@ -43,12 +43,17 @@ impl Control {
         let limit = match config.sending {
             Sending::Rate(rate) => Limit::Rate(FixedRate::new(rate, Encapsulation::UdpIpv4, Bytes::new(datagram))),
             Sending::Congestion(congestion) => {
-                Limit::Window { controller: controller(congestion, Bytes::new(datagram))?, paced: config.paced }
+                let initial = Bytes::new(datagram) * u64::from(config.initial_window);
+                Limit::Window {
+                    controller: controller(congestion, Bytes::new(datagram), initial)?,
+                    paced: config.paced,
+                }
             }
         };
         let (window, rate, burst) = (Bytes::ZERO, None, Duration::ZERO);
         let (paced, is_limited, recovery_end) = (Instant::START, false, 0);
-        let mut control = Self { limit, datagram, window, rate, burst, paced, is_limited, recovery_end };
+        let burst_packets = config.initial_window.saturating_sub(1);
+        let mut control = Self { limit, datagram, window, rate, burst, burst_packets, paced, is_limited, recovery_end };
         control.update(None);
         Ok(control)
     }
@@ -61,7 +66,7 @@ impl Control {
                 self.window = controller.window();
                 let per_round = Bytes::new(self.window.get() * PACING_GAIN.0 / PACING_GAIN.1);
                 self.rate = rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt));
-                let burst = Bytes::new(self.datagram * u64::from(INITIAL_PACKETS - 1));
+                let burst = Bytes::new(self.datagram * u64::from(self.burst_packets));
                 self.burst = self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(burst));
             }
         }
@@ -148,8 +153,7 @@ impl Control {
 }
 
 /// A controller that counts bytes, as RFC 9002 §7.3.1 does; CUBIC is RFC 9438's, as QUIC's stacks have it, and not Linux's.
-fn controller(congestion: Congestion, datagram: Bytes) -> Result<Controller, QuicError> {
-    let initial = datagram * u64::from(INITIAL_PACKETS);
+fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Result<Controller, QuicError> {
     match congestion {
         Congestion::Reno | Congestion::NewReno => Ok(Controller::Reno(Reno::new(datagram, initial, true))),
         Congestion::Cubic => Ok(Controller::Cubic(Cubic::new(datagram, initial, true))),

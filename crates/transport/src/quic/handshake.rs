@@ -14,6 +14,8 @@ const SERVER_HELLO: u64 = 90;
 const ENCRYPTED_EXTENSIONS: u64 = 100;
 const CERTIFICATE_VERIFY: u64 = 79;
 const FINISHED: u64 = 36;
+/// What a server sends beside its certificates in a full handshake.
+pub(super) const FLIGHT_WITHOUT_CERTIFICATES: u64 = SERVER_HELLO + ENCRYPTED_EXTENSIONS + CERTIFICATE_VERIFY + FINISHED;
 
 /// Which end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,7 +23,10 @@ struct Stream {
     granted: u64,
     grant_due: bool,
     urgency: u8,
+    incremental: bool,
     in_turn: bool,
+    /// Under [`Order::Urgency`]: its place among those of its urgency.
+    ticket: u64,
     /// A write was cut short.
     blocked: bool,
 }
@@ -32,36 +35,46 @@ struct Stream {
 #[derive(Debug)]
 enum Turns {
     RoundRobin(VecDeque<StreamId>),
-    Urgency(BTreeSet<(u8, StreamId)>),
+    /// Urgency, ticket, number: what is not incremental has ticket 0, and others draw a new one for each turn.
+    Urgency {
+        turns: BTreeSet<(u8, u64, StreamId)>,
+        drawn: u64,
+    },
 }
 
 impl Turns {
-    fn push(&mut self, stream: StreamId, urgency: u8) {
+    /// Puts a stream that has no place into its place.
+    fn push(&mut self, id: StreamId, stream: &mut Stream) {
+        stream.in_turn = true;
         match self {
-            Self::RoundRobin(turns) => turns.push_back(stream),
-            Self::Urgency(turns) => _ = turns.insert((urgency, stream)),
+            Self::RoundRobin(turns) => turns.push_back(id),
+            Self::Urgency { turns, drawn } => {
+                *drawn += u64::from(stream.incremental);
+                stream.ticket = if stream.incremental { *drawn } else { 0 };
+                turns.insert((stream.urgency, stream.ticket, id));
+            }
         }
     }
 
     fn first(&self) -> Option<StreamId> {
         match self {
             Self::RoundRobin(turns) => turns.front().copied(),
-            Self::Urgency(turns) => turns.first().map(|(_, stream)| *stream),
+            Self::Urgency { turns, .. } => turns.first().map(|(.., stream)| *stream),
         }
     }
 
     fn pop(&mut self) {
         match self {
             Self::RoundRobin(turns) => _ = turns.pop_front(),
-            Self::Urgency(turns) => _ = turns.pop_first(),
+            Self::Urgency { turns, .. } => _ = turns.pop_first(),
         }
     }
 
-    fn change_urgency(&mut self, stream: StreamId, from: u8, to: u8) {
-        if let Self::Urgency(turns) = self
-            && turns.remove(&(from, stream))
-        {
-            turns.insert((to, stream));
+    /// Takes a stream's place away, if it makes a difference; returns whether it had one.
+    fn remove(&mut self, id: StreamId, stream: &Stream) -> bool {
+        match self {
+            Self::RoundRobin(_) => false,
+            Self::Urgency { turns, .. } => turns.remove(&(stream.urgency, stream.ticket, id)),
         }
     }
 }
@@ -89,7 +102,7 @@ impl Streams {
     pub(super) fn new(config: &QuicConfig) -> Self {
         let turns = match config.order {
             Order::RoundRobin => Turns::RoundRobin(VecDeque::new()),
-            Order::Urgency => Turns::Urgency(BTreeSet::new()),
+            Order::Urgency => Turns::Urgency { turns: BTreeSet::new(), drawn: 0 },
         };
         Self {
             streams: BTreeMap::new(),
@@ -121,7 +134,9 @@ impl Streams {
             granted: window.get(),
             grant_due: false,
             urgency: DEFAULT_URGENCY,
+            incremental: false,
             in_turn: false,
+            ticket: 0,
             blocked: false,
         }))
     }
@@ -167,10 +182,14 @@ impl Streams {
         }
     }
 
-    pub(super) fn set_urgency(&mut self, id: StreamId, urgency: u8) {
-        let Some(stream) = self.open(id) else { return };
-        let before = core::mem::replace(&mut stream.urgency, urgency);
-        self.turns.change_urgency(id, before, urgency);
+    pub(super) fn set_priority(&mut self, id: StreamId, urgency: u8, incremental: bool) {
+        self.open(id);
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let had_place = self.turns.remove(id, stream);
+        (stream.urgency, stream.incremental) = (urgency, incremental);
+        if had_place {
+            self.turns.push(id, stream);
+        }
     }
 
     /// The owner has read `bytes`; the other end learns of it a quarter of a window at a time.
@@ -196,8 +215,7 @@ impl Streams {
     fn take_turn(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if !stream.in_turn && stream.outgoing.chunk(stream.limit).is_some() {
-            stream.in_turn = true;
-            self.turns.push(id, stream.urgency);
+            self.turns.push(id, stream);
         }
     }
 

@@ -218,7 +218,7 @@ fn urgent_streams_go_first_and_equals_in_order() {
     let ends = |order| {
         let config = QuicConfig { sending: Sending::Rate(rate), order, ..config() };
         let mut network = network(&config, [far(None), far(Some(rate))], 1);
-        network.at(SERVER, |server, now| server.set_urgency(now, StreamId(3), 0));
+        network.at(SERVER, |server, now| server.set_priority(now, StreamId(3), 0, false));
         (0..4).for_each(|stream| send(&mut network, CLIENT, stream, 350));
         assert!(network.run_until(|network| (0..4).all(|stream| network.stream(SERVER, stream).finished)));
         (0..4).for_each(|stream| send(&mut network, SERVER, stream, 50_000));
