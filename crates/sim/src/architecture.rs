@@ -3,6 +3,7 @@
 use crate::error::SimError;
 use crate::network::Place;
 use farhop_results::Architecture;
+use farhop_scenario::HttpVersion;
 
 /// One leg of a chain: the places that it spans, and what it is.
 pub(crate) type Span = (Place, Place, Protocol);
@@ -16,6 +17,10 @@ pub(crate) enum Protocol {
     Rwbp,
     /// Part of TCP connections that are shared.
     Multiplexed,
+    /// A QUIC connection, with a stream for each exchange.
+    Quic,
+    /// A question for a host's address.
+    Dns,
 }
 
 /// The legs between a browser and a server, from the client's side. Where one ends and the next begins stands a relay.
@@ -26,6 +31,7 @@ const LAN: Span = (Place::Client, Place::Terminal, Protocol::Tcp);
 const WAN: Span = (Place::Gateway, Place::Server, Protocol::Tcp);
 const DIRECT: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Tcp)]);
 const SPLIT: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Tcp), WAN]);
+const QUIC: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Quic)]);
 const RWBP: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Rwbp), WAN]);
 
 const MULTIPLEXED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Multiplexed), WAN]);
@@ -49,6 +55,12 @@ impl Chain {
     pub(crate) fn over_the_link(self) -> Protocol {
         let crosses = |span: &&Span| span.0 <= Place::Terminal && span.1 >= Place::Gateway;
         self.0.iter().find(crosses).map_or(Protocol::Tcp, |(_, _, protocol)| *protocol)
+    }
+
+    /// The chain that carries this version of HTTP. QUIC's packets are sealed, its acknowledgements too: proxies that split
+    /// connections pass them on as they are.
+    pub(crate) fn carrying(self, version: HttpVersion) -> Self {
+        if version == HttpVersion::Http3 { QUIC } else { self }
     }
 
     /// The leg of this number, and whether a server is at its end.

@@ -1,6 +1,7 @@
 //! Why a simulation has no result.
 
 use farhop_tcp::TcpError;
+use farhop_transport::quic::QuicError;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -43,8 +44,8 @@ pub(crate) enum SimError {
     },
     #[error("the simulator has no {0} yet")]
     NoArchitecture(&'static str),
-    #[error("the simulator does not know {0} yet")]
-    Unknown(&'static str),
     #[error(transparent)]
     Tcp(#[from] TcpError),
+    #[error(transparent)]
+    Quic(#[from] QuicError),
 }

@@ -1,12 +1,13 @@
 //! Packets in virtual time: the simulator.
 //!
 //! A scenario's network (clients – lans – terminals – far link – gateway – wans – servers) is made of channels of the `link` crate;
-//! between its hosts stand legs, pairs of endpoints of the `tcp` crate; at the hosts run browsers, driven by the `web` crate's
-//! loader, and servers. An event queue of the machines' timers advances virtual time. One client loads one page, or users at every
+//! between its hosts stand legs, pairs of endpoints of the `tcp` crate or of `transport`'s QUIC; at the hosts run browsers, driven by
+//! the `web` crate's loader, and servers. An event queue of the machines' timers advances virtual time. One client loads one page, or users at every
 //! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
 //! any number of threads.
 //!
-//! Left out so far: architectures but `direct`, `split`, `multiplexed` and `rwbp`, HTTP/2 and 3, DNS and TLS, processing times.
+//! Left out so far: architectures but `direct`, `split`, `multiplexed` and `rwbp`, processing times, frames of HTTP/2 and 3 and records of TLS (less than
+//! half a percent of what they carry).
 
 mod architecture;
 mod client;

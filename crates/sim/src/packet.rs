@@ -1,8 +1,9 @@
 //! What travels over legs: the packets of every transport.
 
-use crate::network::Content;
+use crate::legs::Datagram;
+use crate::network::{Content, Upper};
 use farhop_tcp::{Codepoint, Segment};
-use farhop_transport::rwbp;
+use farhop_transport::{quic, rwbp};
 use farhop_units::Bytes;
 
 /// A packet of some transport.
@@ -10,13 +11,21 @@ use farhop_units::Bytes;
 pub(crate) enum Packet {
     Tcp(Segment),
     Rwbp(rwbp::Packet),
+    Quic(quic::Packet),
+    Dns(Datagram),
 }
+
+/// Where servers listen (RFC 9114 §3.1, RFC 1035 §4.2.1).
+const HTTPS: u16 = 443;
+const DOMAIN: u16 = 53;
 
 impl Content for Packet {
     fn wire_bytes(&self) -> Bytes {
         match self {
             Self::Tcp(segment) => segment.wire_bytes(),
             Self::Rwbp(packet) => packet.wire_bytes(),
+            Self::Quic(packet) => packet.wire_bytes(),
+            Self::Dns(datagram) => datagram.wire_bytes(),
         }
     }
 
@@ -30,10 +39,12 @@ impl Content for Packet {
         }
     }
 
-    fn segment(&self) -> Option<&Segment> {
+    fn upper(&self) -> Upper<'_> {
         match self {
-            Self::Tcp(segment) => Some(segment),
-            Self::Rwbp(_) => None,
+            Self::Tcp(segment) => Upper::Tcp(segment),
+            Self::Quic(_) => Upper::Udp { port: HTTPS },
+            Self::Dns(_) => Upper::Udp { port: DOMAIN },
+            Self::Rwbp(_) => Upper::Other,
         }
     }
 }

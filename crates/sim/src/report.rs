@@ -4,7 +4,7 @@ use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
 use farhop_link::{Access, Direction};
 use farhop_results::{Architecture, CacheState, Load, Row, Source, UserTimes};
-use farhop_scenario::{Congestion, Scenario, Users};
+use farhop_scenario::{Congestion, HttpVersion, Scenario, Users};
 use farhop_units::Bytes;
 
 /// The share of a direction's rate above which its queue decides what users see.
@@ -110,7 +110,12 @@ fn use_of(scenario: &Scenario, users: &Users, all: &[Replication], direction: Di
 /// What carries the page over the far link.
 fn transport(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
+    let is_quic = scenario.http.version == HttpVersion::Http3;
     match architecture {
+        Architecture::Direct if is_quic => quic(scenario.tcp.congestion),
+        _ if is_quic => {
+            format!("{} from end to end: proxies cannot split it", quic(scenario.tcp.congestion))
+        }
         Architecture::Split => format!("{tcp} on each of three legs"),
         Architecture::Multiplexed => {
             format!("{tcp} over {} connections that are up and shared, and beyond", scenario.multiplexed_connections)
@@ -120,6 +125,12 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
         }
         _ => tcp,
     }
+}
+
+/// QUIC's CUBIC is RFC 9438's, with RFC 9406.
+fn quic(congestion: Congestion) -> String {
+    let name = controller(congestion);
+    format!("QUIC {}", name.split(" with").next().unwrap_or(name))
 }
 
 fn controller(congestion: Congestion) -> &'static str {

@@ -9,7 +9,7 @@ use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{Dns, Scenario, Tls, Users, seeds};
+use farhop_scenario::{Scenario, Users, seeds};
 use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
@@ -89,10 +89,6 @@ impl Simulation {
         trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        Chain::of(architecture)?;
-        if let Some(what) = unknown(scenario) {
-            return Err(SimError::Unknown(what));
-        }
         match &scenario.users {
             Some(users) => self.add_users(scenario, users, architecture, seed, trace, heard),
             None => self.add_loads(scenario, architecture, seed, trace, heard),
@@ -133,7 +129,8 @@ impl Simulation {
         trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        let case = Case { scenario, users, chain: Chain::of(architecture)?, trace };
+        let chain = Chain::of(architecture)?.carrying(scenario.http.version);
+        let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
         let replications = population::run(case, seed, population::cores(), &mut heard)?;
         self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();
@@ -143,17 +140,6 @@ impl Simulation {
         self.rows.push(report::of_users(scenario, users, architecture, &replications));
         Ok(())
     }
-}
-
-/// What of the scenario's page and its use of HTTP cannot be simulated.
-fn unknown(scenario: &Scenario) -> Option<&'static str> {
-    let http = &scenario.http;
-    let unknowns = [
-        (http.version.is_multiplexed(), "HTTP/2 and 3"),
-        (http.tls != Tls::None, "TLS"),
-        (http.dns != Dns::None, "DNS"),
-    ];
-    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
 }
 
 /// Whether loads can differ from seed to seed.

@@ -149,13 +149,15 @@ proptest! {
     #[test]
     fn every_load_through_relays_is_whole(
         architecture in prop::sample::select(vec!["split", "rwbp", "multiplexed"]),
-        version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined"]),
+        version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined", "2", "3"]),
+        dns in prop::sample::select(vec!["none", "near", "far"]),
         window in prop::sample::select(vec!["3 kB", "20 kB", "unlimited"]),
         losses in prop::array::uniform3(0_u32..6), kbps in 100_u64..20_000, seed in 0_u64..1000,
     ) {
         let [lan, link, wan] = losses.map(|loss| format!("loss={loss} %"));
         let scenario = scenario("demo", &[
             &format!("run.architectures={architecture}"), &format!("http.version={version}"), &format!("tcp.max_window={window}"),
+            &format!("http.dns={dns}"),
             &format!("lan.{lan}"), &format!("link.down.{link}"), &format!("link.up.{link}"), &format!("wan.{wan}"),
             &format!("link.down.rate={kbps} kbit/s"), "wan.delay=10 ms", "lan.rate=5 Mbit/s",
             "page.objects=8", "page.size=30 kB", "run.runs=1",

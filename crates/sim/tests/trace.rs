@@ -94,6 +94,17 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>)> {
             vec!["link.down.loss=2 %", "link.up.loss=2 %", "link.down.duplication=2 %", "link.down.corruption=1 %"],
         ),
         ("demo", vec!["link.down.jitter=uniform max=20ms", "link.down.reordering=probability=1% by=10ms"]),
+        (
+            "demo",
+            vec![
+                "run.architectures=direct",
+                "http.version=3",
+                "http.dns=far",
+                "link.down.loss=1 %",
+                "link.down.corruption=1 %",
+            ],
+        ),
+        ("demo", vec!["run.architectures=split", "http.version=2", "http.dns=near", "link.up.loss=2 %"]),
         ("demo", vec!["wan.corruption=2 %", "link.down.corruption=2 %", "link.down.queue=30 packets"]),
         ("demo", vec!["link.down.discipline=fq-codel ecn=on", "link.down.rate=5 Mbit/s"]),
         ("rwbp-128", users(&["access.scheme=cfdama"])),
@@ -193,6 +204,30 @@ fn a_capture_has_a_block_for_every_record_and_headers_alone() {
     }
     assert_eq!(packets, traced.summary.records);
     assert!(cut > 2000 && cut < packets, "{cut} of {packets} have a payload");
+}
+
+#[test]
+fn captures_show_datagrams_with_ports_and_no_payload() {
+    let traced = traced(&scenario("demo", &["run.architectures=direct", "http.version=3", "http.dns=far"]));
+    let bytes = traced.capture.bytes();
+    let word = |place: usize| u32::from_ne_bytes(bytes[place..place + 4].try_into().expect("four bytes"));
+    let (mut place, mut ports) = (0, std::collections::BTreeMap::<u16, u64>::new());
+    while place < bytes.len() {
+        if word(place) == 6 {
+            let packet = &bytes[place + 28..place + 28 + word(place + 20) as usize];
+            assert_eq!((packet.len(), packet[9]), (28, 17), "IPv4 and UDP");
+            let number = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+            assert_eq!(u32::from(number(24)) + 20, word(place + 24), "the length is the packet's");
+            *ports.entry(number(20).min(number(22))).or_default() += 1;
+        }
+        place += word(place + 4) as usize;
+    }
+    assert_eq!(ports.keys().copied().collect::<Vec<_>>(), [53, 443]);
+    // A question and its answer, each at both ends of the link.
+    assert_eq!((ports[&53], ports[&53] + ports[&443]), (4, traced.summary.records));
+    let places: Vec<[String; 2]> =
+        traced.connections.lines().into_iter().map(|line| [line[9].clone(), line[5].clone()]).collect();
+    assert_eq!(places, [["53", "gateway"], ["443", "server"]].map(|pair| pair.map(str::to_owned)));
 }
 
 #[test]

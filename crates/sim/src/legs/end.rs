@@ -1,6 +1,8 @@
 //! One end of a leg: its transport, who uses it, and what is coming.
 
-use super::{Message, Owner};
+use super::lookup::Lookup;
+use super::message::{Message, Owner};
+use super::quic::QuicEnd;
 use farhop_tcp::Endpoint;
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -15,6 +17,8 @@ pub(super) enum Transport {
         unsent: Bytes,
         closes: bool,
     },
+    Quic(Box<QuicEnd>),
+    Lookup(Lookup),
 }
 
 /// One end.
@@ -25,8 +29,10 @@ pub(super) struct End {
     pub(super) wake: Option<Instant>,
     pub(super) owner: Owner,
     pub(super) is_closed: bool,
-    /// What is coming, less what has arrived.
+    /// What is coming, less what has arrived; over QUIC streams say what is what.
     pub(super) incoming: VecDeque<Message>,
+    /// The last bytes that were written here, of which it is decided as they are sent what they are.
+    pub(super) undecided: Bytes,
     /// What the owner was last said not to have read; of a flow, what it really has not.
     pub(super) unread: Bytes,
     /// Something has arrived since.
@@ -43,17 +49,47 @@ impl End {
             owner,
             is_closed: false,
             incoming: VecDeque::new(),
+            undecided: Bytes::ZERO,
             unread: Bytes::ZERO,
             has_arrived: false,
             has_held: false,
         }
     }
 
-    /// What was written here and has not begun its way.
+    /// What was written here and has not begun its way; over QUIC and DNS nobody asks.
     pub(super) fn backlog(&self) -> Bytes {
         match &self.transport {
             Transport::Tcp(endpoint) => endpoint.unsent(),
             Transport::Flow { unsent, .. } => *unsent,
+            Transport::Quic(_) | Transport::Lookup(_) => Bytes::ZERO,
+        }
+    }
+
+    /// When the transport has something to do by itself; a proxy's flows have none of their own.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        match &self.transport {
+            Transport::Tcp(endpoint) => endpoint.next_timeout(),
+            Transport::Quic(quic) if !self.is_closed => quic.next_timeout(),
+            Transport::Lookup(lookup) if !self.is_closed => lookup.next_timeout(),
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } => None,
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        match &mut self.transport {
+            Transport::Tcp(endpoint) => endpoint.handle_timeout(now),
+            Transport::Quic(quic) if !self.is_closed => quic.handle_timeout(now),
+            Transport::Lookup(lookup) if !self.is_closed => lookup.handle_timeout(now),
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } => {}
+        }
+    }
+
+    /// More is coming.
+    pub(super) fn expect(&mut self, message: Message) {
+        match self.incoming.back_mut() {
+            Some(last) if last.exchange == message.exchange => last.bytes += message.bytes,
+            _ => self.incoming.push_back(message),
         }
     }
 

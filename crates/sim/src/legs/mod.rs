@@ -6,45 +6,29 @@
 //!
 //! A leg whose two ends are closed, and of which nothing is on its way any more, makes room for another one.
 
+mod datagrams;
 mod end;
+mod lookup;
+mod message;
+mod quic;
+
+pub(crate) use datagrams::Said;
+pub(crate) use lookup::Datagram;
+pub(crate) use message::{Exchange, Message, Owner};
 
 use crate::architecture::Protocol;
+use crate::error::SimError;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::trunk::{StationId, Trunk};
 use end::{End, Transport};
-use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig, TcpError};
+use farhop_scenario::Scenario;
+use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
+use farhop_transport::quic::QuicConfig;
 use farhop_units::{Bytes, Instant};
-
-/// What two ends of a leg tell each other, in part or as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Message {
-    /// The request that it is, or whose response: the object that is asked for.
-    pub(crate) exchange: u32,
-    pub(crate) bytes: Bytes,
-}
-
-/// Who uses one end of a leg.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A client's browser.
-    Browser {
-        client: u32,
-        /// What the browser calls it.
-        connection: u32,
-    },
-    /// A server that has what this client wants.
-    Origin { client: u32 },
-    /// A proxy that opens the next leg of the client's chain, of this number, when this one is there.
-    Opener { client: u32, next: u8 },
-    /// A proxy that passes on what comes to the end of another leg that is with it.
-    Relay { peer: u32 },
-    /// The trunk, of which it is a connection of this number.
-    Trunk { connection: u32 },
-    /// Nobody any more.
-    Nobody,
-}
+use lookup::Lookup;
+use quic::QuicEnd;
 
 /// Two ends and the way between them.
 #[derive(Debug)]
@@ -62,6 +46,8 @@ struct Leg {
 #[derive(Debug)]
 pub(crate) struct Legs {
     legs: Slab<Leg>,
+    tcp: TcpConfig,
+    quic: QuicConfig,
     /// What the legs over the far link are flows of, if it is not TCP that they are.
     trunk: Option<Trunk>,
     peak: usize,
@@ -69,8 +55,9 @@ pub(crate) struct Legs {
 }
 
 impl Legs {
-    pub(crate) const fn new(trunk: Option<Trunk>) -> Self {
-        Self { legs: Slab::new(), trunk, peak: 0, opened: 0 }
+    pub(crate) fn new(scenario: &Scenario, trunk: Option<Trunk>) -> Self {
+        let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
+        Self { legs: Slab::new(), tcp, quic, trunk, peak: 0, opened: 0 }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -78,16 +65,9 @@ impl Legs {
         &mut self,
         now: Instant,
         (route, protocol): (Route, Protocol),
-        config: &TcpConfig,
         owners: [Owner; 2],
-    ) -> Result<u32, TcpError> {
-        let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
-        let [near, far] = match protocol {
-            Protocol::Tcp => {
-                [Transport::Tcp(Endpoint::connect(now, config)?), Transport::Tcp(Endpoint::listen(config)?)]
-            }
-            Protocol::Rwbp | Protocol::Multiplexed => [flow(), flow()],
-        };
+    ) -> Result<u32, SimError> {
+        let [near, far] = self.transports(now, protocol)?;
         let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
         let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
         self.opened += 1;
@@ -96,6 +76,19 @@ impl Legs {
         }
         self.peak = self.peak.max(self.legs.len());
         Ok(leg)
+    }
+
+    fn transports(&self, now: Instant, protocol: Protocol) -> Result<[Transport; 2], SimError> {
+        let Self { tcp, quic, .. } = self;
+        let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
+        Ok(match protocol {
+            Protocol::Tcp => [Transport::Tcp(Endpoint::connect(now, tcp)?), Transport::Tcp(Endpoint::listen(tcp)?)],
+            Protocol::Rwbp | Protocol::Multiplexed => [flow(), flow()],
+            Protocol::Quic => {
+                [QuicEnd::client(now, quic)?, QuicEnd::server(quic)?].map(|end| Transport::Quic(Box::new(end)))
+            }
+            Protocol::Dns => [Lookup::client(now), Lookup::resolver()].map(Transport::Lookup),
+        })
     }
 
     /// The station of the trunk that is with an end, if the leg is a flow of it.
@@ -124,18 +117,36 @@ impl Legs {
 
     /// Writes a message, or more of the last one, at one end.
     pub(crate) fn write(&mut self, now: Instant, leg: u32, side: Side, message: Message) {
-        let incoming = &mut self.end(leg, side.other()).incoming;
-        match incoming.back_mut() {
-            Some(last) if last.exchange == message.exchange => last.bytes += message.bytes,
-            _ => incoming.push_back(message),
-        }
+        self.end(leg, side.other()).expect(message);
         match &mut self.end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
             Transport::Flow { unsent, .. } => {
                 *unsent += message.bytes;
                 self.resume(now, leg, side);
             }
+            Transport::Quic(_) | Transport::Lookup(_) => {}
         }
+    }
+
+    /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
+    pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
+        let end = self.end(leg, side);
+        end.undecided += bytes;
+        if let Transport::Tcp(endpoint) = &mut end.transport {
+            endpoint.write(now, bytes);
+        }
+    }
+
+    /// Bytes that are sent and of which nobody has decided what they are.
+    pub(crate) fn undecided(&self, leg: u32, side: Side) -> Bytes {
+        let end = &self.legs[leg].ends[side as usize];
+        end.undecided.saturating_sub(end.backlog())
+    }
+
+    /// The first bytes of which that was not decided are these.
+    pub(crate) fn decide(&mut self, leg: u32, side: Side, message: Message) {
+        self.end(leg, side).undecided -= message.bytes;
+        self.end(leg, side.other()).expect(message);
     }
 
     /// A flow's send buffer may take more.
@@ -158,6 +169,7 @@ impl Legs {
                 *closes = true;
                 self.resume(now, leg, side);
             }
+            Transport::Quic(_) | Transport::Lookup(_) => self.let_go(leg),
         }
     }
 
@@ -190,7 +202,7 @@ impl Legs {
     pub(crate) fn sender_state(&self, leg: u32, side: Side) -> Option<SenderState> {
         match &self.legs[leg].ends[side as usize].transport {
             Transport::Tcp(endpoint) => Some(endpoint.sender_state()),
-            Transport::Flow { .. } => None,
+            _ => None,
         }
     }
 
@@ -227,6 +239,7 @@ impl Legs {
                     trunk.handle_packet(now, id, packet);
                 }
             }
+            Packet::Quic(_) | Packet::Dns(_) => self.handle_datagram(now, leg, side, packet),
         }
     }
 
@@ -234,26 +247,25 @@ impl Legs {
     pub(crate) fn handle_timeout(&mut self, now: Instant, leg: u32, side: Side) -> bool {
         let end = self.end(leg, side);
         let counts = end.wake == Some(now);
-        if counts && let Transport::Tcp(endpoint) = &mut end.transport {
+        if counts {
             end.wake = None;
-            endpoint.handle_timeout(now);
+            end.handle_timeout(now);
         }
         counts
     }
 
-    /// What an endpoint has to say.
+    /// What an endpoint of TCP has to say.
     pub(crate) fn poll(&mut self, leg: u32, side: Side) -> Option<Output> {
         match &mut self.end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.poll(),
-            Transport::Flow { .. } => None,
+            _ => None,
         }
     }
 
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self, leg: u32, side: Side) -> Option<Instant> {
         let end = self.end(leg, side);
-        let Transport::Tcp(endpoint) = &end.transport else { return None };
-        let due = endpoint.next_timeout().filter(|due| end.wake.is_none_or(|wake| *due < wake))?;
+        let due = end.next_timeout().filter(|due| end.wake.is_none_or(|wake| *due < wake))?;
         end.wake = Some(due);
         Some(due)
     }
@@ -272,7 +284,7 @@ impl Legs {
     pub(crate) fn outstanding(&self, leg: u32, side: Side) -> [Bytes; 2] {
         match &self.legs[leg].ends[side as usize].transport {
             Transport::Tcp(endpoint) => [endpoint.unsent(), endpoint.unacknowledged()],
-            Transport::Flow { unsent, .. } => [*unsent, Bytes::ZERO],
+            _ => [self.backlog(leg, side), Bytes::ZERO],
         }
     }
 

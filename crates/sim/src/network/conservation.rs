@@ -44,6 +44,8 @@ proptest! {
         scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
         discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue"]),
         architecture in select(vec![Architecture::Direct, Architecture::Split, Architecture::Rwbp, Architecture::Multiplexed]),
+        version in select(vec!["1.0", "1.1", "2", "3"]),
+        dns in select(vec!["none", "near", "far"]),
         terminals in 2_u16..9,
         percent in prop::array::uniform4(0_u32..6),
         queue in 1_u32..40,
@@ -55,6 +57,8 @@ proptest! {
             "users.model=zhou-2004, think = exponential mean=2s".to_owned(),
             "users.duration=20 s".to_owned(),
             "users.warm_up=0 s".to_owned(),
+            format!("http.version={version}"),
+            format!("http.dns={dns}"),
             format!("access.terminals={terminals}"),
             format!("access.scheme={scheme}"),
             format!("link.down.discipline={discipline}"),
@@ -69,7 +73,7 @@ proptest! {
         ]);
         let users = scenario.users.clone().expect("there are users");
         let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
-        let chain = Chain::of(architecture).expect("it is known");
+        let chain = Chain::of(architecture).expect("it is known").carrying(scenario.http.version);
         let (meter, metrics) = (Meter::of_total(Instant::START), Metrics::new(Instant::START));
         let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
         let mut largest = 0;

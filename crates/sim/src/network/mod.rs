@@ -16,7 +16,7 @@ mod stage;
 mod tests;
 mod tracing;
 
-pub(crate) use parcel::{Content, Line, Place, Route, Side};
+pub(crate) use parcel::{Content, Line, Place, Route, Side, Upper};
 
 use crate::meter::Meter;
 use crate::slab::Slab;

@@ -72,10 +72,22 @@ pub(crate) trait Content: Clone {
     /// A queue has marked it.
     fn mark_congestion(&mut self) {}
 
-    /// The TCP segment that it is, if it is one, for captures.
-    fn segment(&self) -> Option<&Segment> {
-        None
+    /// What follows the IP header, for captures.
+    fn upper(&self) -> Upper<'_> {
+        Upper::Other
     }
+}
+
+/// What follows a packet's IP header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Upper<'a> {
+    Tcp(&'a Segment),
+    Udp {
+        /// Where the server's side listens.
+        port: u16,
+    },
+    /// Something that has no number of its own.
+    Other,
 }
 
 /// A packet on its way. Channels move it from list to list, so it holds no more than they ask for.

@@ -83,5 +83,5 @@ fn passing(parcel: &Parcel) -> Passing {
 }
 
 fn frame<'a>(parcel: &Parcel, content: &'a impl Content) -> Frame<'a> {
-    Frame { segment: content.segment(), terminal: parcel.terminal, is_ecn_capable: parcel.is_ecn_capable }
+    Frame { upper: content.upper(), terminal: parcel.terminal, is_ecn_capable: parcel.is_ecn_capable }
 }

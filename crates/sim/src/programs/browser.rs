@@ -7,26 +7,13 @@
 //! Idle connections serve the next page. They are closed after the time that the scenario gives; if it gives none, when the
 //! client turns to a page that has nothing at their host. Left out: rendering time, caches.
 
-use crate::legs::Message;
+use super::connections::{Action, Connections};
+use crate::legs::{Exchange, Message};
 use farhop_results::ObjectTiming;
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Loader, LoaderAction, Page};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// One connection as the browser sees it.
-#[derive(Debug, Clone)]
-struct Connection {
-    /// What the loader calls it.
-    number: usize,
-    leg: u32,
-    host: String,
-    opened: Instant,
-    /// Has it carried a request?
-    used: bool,
-    /// When it has been idle for too long, if it is still idle then.
-    idle_end: Option<Instant>,
-}
 
 /// What is known of one object's load.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +35,7 @@ pub(crate) struct Browser {
     page: Page,
     http: HttpConfig,
     loader: Loader,
-    connections: Vec<Connection>,
+    connections: Connections,
     objects: Vec<Progress>,
     /// For each object, what its body names and has not been read so far: how much must be read, and the object it names.
     references: Vec<VecDeque<(Bytes, usize)>>,
@@ -68,7 +55,7 @@ impl Browser {
             loader: Loader::new(http, &page),
             page,
             http,
-            connections: Vec::new(),
+            connections: Connections::new(http),
             objects: Vec::new(),
             references: Vec::new(),
             delayed: Vec::new(),
@@ -92,11 +79,9 @@ impl Browser {
 
     /// Nobody waits for connections to hosts that the page does not have.
     fn leave_hosts(&mut self) {
-        for connection in &mut self.connections {
-            if !self.page.hosts.contains(&connection.host) {
-                self.loader.closed(connection.number);
-                self.left.push(connection.number);
-            }
+        for number in self.connections.to_others(&self.page.hosts) {
+            self.loader.closed(number);
+            self.left.push(number);
         }
     }
 
@@ -117,8 +102,28 @@ impl Browser {
         &self.page
     }
 
+    /// The address of the host with this name is known.
+    pub(crate) fn resolved(&mut self, name: u32) {
+        self.connections.resolved(name);
+        self.has_news = true;
+    }
+
+    /// The transport of a connection is up.
     pub(crate) fn connected(&mut self, connection: u32) {
-        self.loader.connected(connection as usize);
+        let is_ready = self.connections.connected(connection as usize);
+        self.note_ready(connection, is_ready);
+    }
+
+    /// Bytes of the handshake of keys have arrived.
+    fn agree(&mut self, connection: u32, bytes: Bytes) {
+        let is_ready = self.connections.agree(connection as usize, bytes);
+        self.note_ready(connection, is_ready);
+    }
+
+    fn note_ready(&mut self, connection: u32, is_ready: bool) {
+        if is_ready {
+            self.loader.connected(connection as usize);
+        }
         self.has_news = true;
     }
 
@@ -128,48 +133,60 @@ impl Browser {
     }
 
     /// The next thing to do.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<LoaderAction> {
-        let left = self.left.pop().map(|connection| LoaderAction::Close { connection });
-        let action = left.or_else(|| self.loader.poll())?;
-        if let LoaderAction::Request { connection, object } = action {
-            self.note_request(now, connection, object);
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Action> {
+        if let Some(connection) = self.left.pop() {
+            return Some(Action::Close { connection });
         }
-        Some(action)
+        loop {
+            if let Some(action) = self.connections.poll() {
+                return Some(action);
+            }
+            match self.loader.poll()? {
+                LoaderAction::Open { connection, host } => {
+                    self.connections.want(now, connection, host, &self.page.hosts[host]);
+                }
+                LoaderAction::Request { connection, object } => {
+                    self.note_request(now, connection, object);
+                    return Some(Action::Request { connection, object });
+                }
+                LoaderAction::Close { connection } => return Some(Action::Close { connection }),
+            }
+        }
     }
 
-    /// A connection to a host of the page is being opened over this leg.
-    pub(crate) fn opened(&mut self, now: Instant, number: usize, host: usize, leg: u32) {
-        let host = self.page.hosts[host].clone();
-        self.connections.push(Connection { number, leg, host, opened: now, used: false, idle_end: None });
+    /// A connection is being opened over this leg.
+    pub(crate) fn opened(&mut self, number: usize, leg: u32) {
+        self.connections.opened(number, leg);
     }
 
     /// The leg of a connection.
     pub(crate) fn leg(&self, number: usize) -> Option<u32> {
-        self.connections.iter().find(|connection| connection.number == number).map(|connection| connection.leg)
+        self.connections.leg(number)
     }
 
     /// Forgets a connection; returns its leg.
     pub(crate) fn forget(&mut self, number: usize) -> Option<u32> {
-        let place = self.connections.iter().position(|connection| connection.number == number)?;
-        Some(self.connections.remove(place).leg)
+        self.connections.forget(number)
     }
 
     fn note_request(&mut self, now: Instant, number: usize, object: usize) {
-        let fresh = |connection: &&mut Connection| connection.number == number && !connection.used;
-        let first = self.connections.iter_mut().find(fresh);
         let progress = &mut self.objects[object];
         progress.header = self.http.header_size(&self.page.objects[object]);
         progress.connection = number;
-        progress.connect = first.map(|connection| {
-            connection.used = true;
-            connection.opened
-        });
+        progress.connect = self.connections.use_for_request(number);
         progress.request = Some(now);
     }
 
-    /// A part of a response arrived in order. Returns how long the object took, if that was its end.
+    /// A part of what the server says arrived in order. Returns how long an object took, if that was its end.
     pub(crate) fn received(&mut self, now: Instant, connection: u32, part: Message) -> Option<Duration> {
-        let object = part.exchange as usize;
+        let object = match part.exchange {
+            Exchange::Object(object) => object as usize,
+            Exchange::Keys => {
+                self.agree(connection, part.bytes);
+                return None;
+            }
+            Exchange::Flows => return None,
+        };
         let progress = &mut self.objects[object];
         let header = progress.header.min(part.bytes);
         progress.header -= header;
@@ -182,12 +199,8 @@ impl Browser {
 
     fn end_response(&mut self, now: Instant, number: usize, object: usize) {
         self.loader.response_complete(number, object);
+        self.connections.rest(now, number);
         self.has_news = true;
-        if let Some(persistence) = self.http.persistence
-            && let Some(connection) = self.connections.iter_mut().find(|connection| connection.number == number)
-        {
-            connection.idle_end = Some(now + persistence);
-        }
     }
 
     /// Notes `bytes` of a body and what they name; returns whether the body is complete.
@@ -228,8 +241,7 @@ impl Browser {
 
     /// When the browser has something to do by itself.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let idle_ends = self.connections.iter().filter_map(|connection| connection.idle_end);
-        self.delayed.iter().map(|(at, _)| *at).chain(idle_ends).min()
+        self.delayed.iter().map(|(at, _)| *at).chain(self.connections.next_timeout()).min()
     }
 
     /// Does what is due by itself.
@@ -239,11 +251,9 @@ impl Browser {
             let (_, object) = self.delayed.remove(place);
             self.want(object);
         }
-        for connection in &mut self.connections {
-            if connection.idle_end.take_if(|end| *end <= now).is_some() {
-                self.loader.idle_timeout(connection.number);
-                self.has_news = true;
-            }
+        for number in self.connections.too_long_idle(now) {
+            self.loader.idle_timeout(number);
+            self.has_news = true;
         }
     }
 
@@ -297,12 +307,12 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    fn actions(browser: &mut Browser, ms: u64) -> Vec<LoaderAction> {
+    fn actions(browser: &mut Browser, ms: u64) -> Vec<Action> {
         std::iter::from_fn(|| browser.poll(at(ms))).collect()
     }
 
     fn part(exchange: u32, bytes: Bytes) -> Message {
-        Message { exchange, bytes }
+        Message { exchange: Exchange::Object(exchange), bytes }
     }
 
     /// A browser that has asked for the document of a page of so many objects over connection 0, which is leg 5, at 10 ms.
@@ -311,7 +321,7 @@ mod tests {
         change(&mut page);
         let mut browser = Browser::new(at(0), page, http);
         actions(&mut browser, 0);
-        browser.opened(at(0), 0, 0, 5);
+        browser.opened(0, 5);
         browser.connected(0);
         actions(&mut browser, 10);
         browser
@@ -328,7 +338,7 @@ mod tests {
         browser.received(at(20), 0, part(0, named - Bytes::new(1)));
         assert_eq!(actions(&mut browser, 20), []);
         browser.received(at(21), 0, part(0, Bytes::new(1)));
-        assert_eq!(actions(&mut browser, 21), [LoaderAction::Request { connection: 0, object: 1 }]);
+        assert_eq!(actions(&mut browser, 21), [Action::Request { connection: 0, object: 1 }]);
     }
 
     #[test]
@@ -339,7 +349,7 @@ mod tests {
         assert!(!browser.is_complete());
         assert_eq!(browser.next_timeout(), Some(at(50)));
         browser.handle_timeout(at(50));
-        assert_eq!(actions(&mut browser, 50), [LoaderAction::Request { connection: 0, object: 1 }]);
+        assert_eq!(actions(&mut browser, 50), [Action::Request { connection: 0, object: 1 }]);
     }
 
     #[test]
@@ -365,13 +375,13 @@ mod tests {
         browser.received(at(20), 0, part(0, response()));
         assert!(browser.is_complete());
         browser.next_page(at(70), Page::uniform(1, Bytes::new(1000)).expect("fits"));
-        assert_eq!(actions(&mut browser, 70), [LoaderAction::Request { connection: 0, object: 0 }]);
+        assert_eq!(actions(&mut browser, 70), [Action::Request { connection: 0, object: 0 }]);
         browser.handle_timeout(at(120));
         assert_eq!(actions(&mut browser, 120), [], "it is not idle");
         browser.received(at(150), 0, part(0, response()));
         assert_eq!(browser.next_timeout(), Some(at(250)));
         browser.handle_timeout(at(250));
-        assert_eq!(actions(&mut browser, 250), [LoaderAction::Close { connection: 0 }]);
+        assert_eq!(actions(&mut browser, 250), [Action::Close { connection: 0 }]);
         assert_eq!((browser.forget(0), browser.next_timeout()), (Some(5), None));
     }
 
@@ -383,8 +393,8 @@ mod tests {
             let mut elsewhere = Page::uniform(1, Bytes::new(1000)).expect("fits");
             elsewhere.hosts = vec!["elsewhere".to_owned()];
             browser.next_page(at(30), elsewhere);
-            let close = persistence.is_none().then_some(LoaderAction::Close { connection: 0 });
-            let expected: Vec<_> = close.into_iter().chain([LoaderAction::Open { connection: 1, host: 0 }]).collect();
+            let close = persistence.is_none().then_some(Action::Close { connection: 0 });
+            let expected: Vec<_> = close.into_iter().chain([Action::Open { connection: 1, host: 0 }]).collect();
             assert_eq!(actions(&mut browser, 30), expected);
         }
     }

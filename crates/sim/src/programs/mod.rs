@@ -1,7 +1,11 @@
 //! What runs at the hosts.
 
 mod browser;
+mod connections;
+mod frames;
+mod keys;
 mod origin;
 
 pub(crate) use browser::Browser;
+pub(crate) use connections::Action;
 pub(crate) use origin::Origin;

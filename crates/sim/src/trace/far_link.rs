@@ -4,7 +4,7 @@
 
 use super::headers::{Addresses, Ends, Frame};
 use super::{Counted, Passing};
-use crate::network::{Route, Side};
+use crate::network::{Route, Side, Upper};
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{Class, Destination, DropReason, Output, Port};
 use farhop_recording::words::{log_input, log_output};
@@ -54,14 +54,14 @@ impl LinkTrace {
     }
 
     /// Notes whose a leg is now.
-    pub(super) fn identify(&mut self, (leg, number): (u32, u64), route: Route) -> Ends {
+    pub(super) fn identify(&mut self, (leg, number): (u32, u64), route: Route, upper: Upper<'_>) -> Ends {
         let leg = leg as usize;
         if self.ends.len() <= leg {
             self.ends.resize(leg + 1, None);
         }
         match self.ends[leg] {
             Some((known, ends)) if known == number => ends,
-            _ => self.ends[leg].insert((number, self.addresses.of(route, number))).1,
+            _ => self.ends[leg].insert((number, self.addresses.of(route, number, upper))).1,
         }
     }
 

@@ -1,4 +1,5 @@
-//! The first bytes of a simulated packet, as a capture shows them: IPv4 (RFC 791) and TCP (RFC 9293 §3.1) with its options.
+//! The first bytes of a simulated packet, as a capture shows them: IPv4 (RFC 791), and TCP (RFC 9293 §3.1) with its options or UDP
+//! (RFC 768).
 //!
 //! Sequence numbers are the endpoints' own, modulo 2³², from an initial number of zero; windows are scaled by one shift for all
 //! (RFC 7323 §2), announced on SYNs. SYNs have room for maximum segment size, selective acknowledgements and scale in the
@@ -6,8 +7,9 @@
 //! bytes count as zeros in the checksum, and are not captured. A damaged packet has a checksum that is wrong.
 
 use super::Passing;
-use crate::network::{Place, Route};
-use farhop_tcp::{Profile, Segment, TcpConfig};
+use crate::network::{Place, Route, Upper};
+use farhop_scenario::{Scenario, Tls};
+use farhop_tcp::{Profile, Segment};
 use farhop_units::Bytes;
 use std::net::Ipv4Addr;
 
@@ -21,8 +23,7 @@ pub(crate) struct Codes {
 /// The packet behind a parcel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame<'a> {
-    /// What it is, if it is TCP; of others the IP header is all there is.
-    pub(crate) segment: Option<&'a Segment>,
+    pub(crate) upper: Upper<'a>,
     pub(crate) terminal: u16,
     pub(crate) is_ecn_capable: bool,
 }
@@ -49,6 +50,8 @@ impl Ends {
 /// How connections are addressed and what their SYNs announce.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addresses {
+    /// Where servers take connections.
+    port: u16,
     shift: u8,
     mss: u16,
     sack: bool,
@@ -57,21 +60,24 @@ pub(crate) struct Addresses {
 /// Ports of clients (RFC 6335 §6).
 const DYNAMIC_PORTS: (u16, u16) = (49_152, 16_384);
 const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
 /// RFC 7323 §2.3.
 const LARGEST_SHIFT: u8 = 14;
 
 impl Addresses {
-    pub(crate) fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let config = &scenario.tcp;
+        let port = if scenario.http.tls == Tls::None { HTTP } else { HTTPS };
         let limit = config.max_window.unwrap_or(Bytes::new(u64::MAX));
         let largest = if config.profile == Profile::Linux { limit.min(config.receive_buffer) } else { limit };
         let shift = (0..LARGEST_SHIFT).find(|shift| largest.get() >> shift <= u64::from(u16::MAX));
         let mss = u16::try_from(config.mss.get()).unwrap_or(u16::MAX);
-        Self { shift: shift.unwrap_or(LARGEST_SHIFT), mss, sack: config.sack }
+        Self { port, shift: shift.unwrap_or(LARGEST_SHIFT), mss, sack: config.sack }
     }
 
     /// The ends of a connection with this number: clients and terminals in 10.0.0.0/8, a net for each terminal; gateway and servers
     /// in 198.18.0.0/15, which is for benchmarks (RFC 2544).
-    pub(crate) fn of(&self, Route { line, near, far }: Route, number: u64) -> Ends {
+    pub(crate) fn of(&self, Route { line, near, far }: Route, number: u64, upper: Upper<'_>) -> Ends {
         let [high, low] = line.terminal.to_be_bytes();
         let [.., third, fourth] = (line.server % 0xffff + 1).to_be_bytes();
         let address = |place| match place {
@@ -82,8 +88,9 @@ impl Addresses {
         };
         let (first, count) = DYNAMIC_PORTS;
         let port = first + u16::try_from(number % u64::from(count)).unwrap_or_default();
-        let Self { shift, mss, sack } = *self;
-        Ends { source: (address(near), port), destination: (address(far), HTTP), shift, mss, sack }
+        let Self { shift, mss, sack, .. } = *self;
+        let listening = if let Upper::Udp { port } = upper { port } else { self.port };
+        Ends { source: (address(near), port), destination: (address(far), listening), shift, mss, sack }
     }
 }
 
@@ -105,29 +112,48 @@ impl Frame<'_> {
         // With DF set the identification means nothing (RFC 6864 §4.1).
         out.extend([0, 0]);
         out.extend(DO_NOT_FRAGMENT.to_be_bytes());
-        out.extend([HOPS, if self.segment.is_some() { TCP } else { EXPERIMENT }, 0, 0]);
+        let protocol = match self.upper {
+            Upper::Tcp(_) => TCP,
+            Upper::Udp { .. } => UDP,
+            Upper::Other => EXPERIMENT,
+        };
+        out.extend([HOPS, protocol, 0, 0]);
         out.extend(ends.source.0.octets());
         out.extend(ends.destination.0.octets());
         let sum = checksum(&out[begin..], 0);
         out[begin + 10..begin + 12].copy_from_slice(&sum.to_be_bytes());
-        if let Some(segment) = self.segment {
-            let transport = out.len();
-            put_segment(segment, ends, out);
-            seal(ends, passing, &mut out[transport..]);
+        let transport = out.len();
+        match self.upper {
+            Upper::Tcp(segment) => {
+                put_segment(segment, ends, out);
+                seal(ends, passing, protocol, &mut out[transport..], 16);
+            }
+            Upper::Udp { .. } => {
+                let length = length.saturating_sub(IP_HEADER);
+                [ends.source.1, ends.destination.1, length, 0].iter().for_each(|word| out.extend(word.to_be_bytes()));
+                seal(ends, passing, protocol, &mut out[transport..], 6);
+            }
+            Upper::Other => {}
         }
     }
 }
 
-/// Fills TCP's checksum in (RFC 9293 §3.1).
-fn seal(ends: Ends, passing: Passing, transport: &mut [u8]) {
+/// Fills the checksum in at its place (RFC 9293 §3.1, RFC 768).
+fn seal(ends: Ends, passing: Passing, protocol: u8, transport: &mut [u8], place: usize) {
     let pseudo = [ends.source.0.octets(), ends.destination.0.octets()].concat();
     let length = u16::try_from(passing.bytes.get()).unwrap_or(u16::MAX).saturating_sub(IP_HEADER);
-    let begin = sum(&pseudo) + u32::from(TCP) + u32::from(length);
-    let sum = checksum(transport, begin) ^ u16::from(passing.codes.is_damaged);
-    transport[16..18].copy_from_slice(&sum.to_be_bytes());
+    let begin = sum(&pseudo) + u32::from(protocol) + u32::from(length);
+    let sum = match checksum(transport, begin) {
+        // Over UDP zero says that there is no checksum.
+        0 if protocol == UDP => u16::MAX,
+        sum => sum,
+    };
+    let sum = sum ^ u16::from(passing.codes.is_damaged);
+    transport[place..place + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// RFC 3692 §2.1.
 const EXPERIMENT: u8 = 253;
 const IP_HEADER: u16 = 20;
@@ -218,24 +244,41 @@ fn sum(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::network::{Line, Side};
-    use farhop_tcp::{SackBlock, Sequence};
+    use farhop_tcp::{SackBlock, Sequence, TcpConfig};
 
     fn at(number: u64) -> Sequence {
         Sequence::SYN + Bytes::new(number)
     }
 
-    fn ends() -> Ends {
-        let config = TcpConfig { max_window: Some(Bytes::kib(1 << 10)), ..TcpConfig::of(Profile::Rfc) };
+    fn ends(upper: Upper<'_>) -> Ends {
+        let mut scenario = farhop_scenario::open("demo", &[]).expect("it is shipped");
+        scenario.tcp = TcpConfig { max_window: Some(Bytes::kib(1 << 10)), ..TcpConfig::of(Profile::Rfc) };
         let route = Route { line: Line { terminal: 258, server: 6 }, near: Place::Client, far: Place::Server };
-        Addresses::new(&config).of(route, 16_385)
+        Addresses::new(&scenario).of(route, 16_385, upper)
     }
 
     fn packet(segment: &Segment, is_damaged: bool) -> Vec<u8> {
         let codes = Codes { is_marked: false, is_damaged };
         let passing = Passing { leg: 0, from: Side::Near, bytes: segment.wire_bytes(), place: 0, codes };
         let mut out = Vec::new();
-        Frame { segment: Some(segment), terminal: 258, is_ecn_capable: false }.put(ends(), passing, &mut out);
+        let upper = Upper::Tcp(segment);
+        Frame { upper, terminal: 258, is_ecn_capable: false }.put(ends(upper), passing, &mut out);
         out
+    }
+
+    #[test]
+    fn a_datagram_carries_ports_length_and_a_checksum() {
+        let upper = Upper::Udp { port: 443 };
+        for (bytes, is_damaged) in [(88, false), (1480, false), (1480, true)] {
+            let codes = Codes { is_marked: false, is_damaged };
+            let passing = Passing { leg: 0, from: Side::Near, bytes: Bytes::new(bytes), place: 0, codes };
+            let mut out = Vec::new();
+            Frame { upper, terminal: 258, is_ecn_capable: false }.put(ends(upper), passing, &mut out);
+            assert_eq!((out.len(), out[9], &out[20..24]), (28, 17, &[192, 1, 1, 187][..]));
+            assert_eq!(u64::from(u16::from_be_bytes([out[24], out[25]])), bytes - 20);
+            let begin = sum(&out[12..20]) + 17 + u32::try_from(bytes).expect("small") - 20;
+            assert_eq!(checksum(&out[20..], begin) != 0, is_damaged);
+        }
     }
 
     /// What a receiver computes over pseudo-header, header and payload of zeros: 0 if nothing was damaged.

@@ -98,7 +98,7 @@ impl Tracer {
     fn bounded(scenario: &Scenario, files: TraceFiles, most: u64) -> Self {
         Self {
             config: scenario.link.clone(),
-            addresses: Addresses::new(&scenario.tcp),
+            addresses: Addresses::new(scenario),
             link: None,
             series: SeriesTrace::new(scenario),
             files: Some(files),
@@ -139,8 +139,9 @@ impl Tracer {
     /// An endpoint sends a packet. The number of a leg tells its connections apart, one after the other.
     pub(crate) fn sent(&mut self, now: Instant, leg: (u32, u64), route: Route, from: Side, packet: &impl Content) {
         let Some(link) = &mut self.link else { return };
-        let ends = link.identify(leg, route);
-        let written = self.series.sent(now, leg.1, (route, ends), from, packet.segment());
+        let upper = packet.upper();
+        let ends = link.identify(leg, route, upper);
+        let written = self.series.sent(now, leg.1, (route, ends), from, upper);
         self.note(written);
     }
 

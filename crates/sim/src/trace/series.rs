@@ -9,11 +9,11 @@ use super::far_link::BUFFER;
 use super::headers::Ends;
 use super::thinned::Thinned;
 use super::{Counted, Route};
-use crate::network::{Place, Side};
+use crate::network::{Place, Side, Upper};
 use farhop_link::Direction;
 use farhop_results::{ConnectionSeries, QueuePoint, SegmentPoint, TraceSeries, WindowPoint};
 use farhop_scenario::Scenario;
-use farhop_tcp::{Segment, SenderState, Sequence};
+use farhop_tcp::{SenderState, Sequence};
 use farhop_units::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -103,7 +103,7 @@ impl SeriesTrace {
         number: u64,
         (route, ends): (Route, Ends),
         from: Side,
-        segment: Option<&Segment>,
+        upper: Upper<'_>,
     ) -> io::Result<()> {
         let Some(files) = &mut self.files else { return Ok(()) };
         let senders = match self.senders.entry(number) {
@@ -114,7 +114,7 @@ impl SeriesTrace {
             }
         };
         // Of what is not TCP the packet log has all there is to tell.
-        let Some(segment) = segment else { return Ok(()) };
+        let Upper::Tcp(segment) = upper else { return Ok(()) };
         let sender = &mut senders[from as usize];
         let is_again = !segment.is_pure_ack() && segment.sequence < sender.next;
         sender.next = sender.next.max(segment.end());

@@ -56,7 +56,7 @@ impl Trunk {
     /// The trunk of an architecture whose legs over the link have this protocol, if that has one.
     pub(crate) fn of(scenario: &Scenario, protocol: Protocol) -> Option<Self> {
         match protocol {
-            Protocol::Tcp => None,
+            Protocol::Tcp | Protocol::Quic | Protocol::Dns => None,
             Protocol::Rwbp => Some(Self::Rwbp(Box::new(Proxies::new(scenario)))),
             Protocol::Multiplexed => Some(Self::Multiplexed(Lanes::new(scenario))),
         }

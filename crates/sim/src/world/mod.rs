@@ -81,7 +81,7 @@ impl<'a> World<'a> {
             events: EventQueue::new(),
             event_count: 0,
             network: Network::new(scenario, servers, seed, meter),
-            legs: Legs::new(Trunk::of(scenario, chain.over_the_link())),
+            legs: Legs::new(scenario, Trunk::of(scenario, chain.over_the_link())),
             origins: Vec::new(),
             clients,
             touched: VecDeque::new(),

@@ -1,11 +1,15 @@
 //! Browsers and servers: who asks for what, and who answers.
 
 use super::{Event, World, origin_of};
+use crate::architecture::Protocol;
 use crate::client::Client;
 use crate::error::SimError;
-use crate::legs::{Message, Owner};
-use crate::network::Side;
-use farhop_web::{HttpVersion, LoaderAction};
+use crate::legs::{Exchange, Message, Owner};
+use crate::network::{Place, Route, Side};
+use crate::programs::Action;
+use farhop_scenario::Dns;
+use farhop_units::Bytes;
+use farhop_web::HttpVersion;
 
 impl World<'_> {
     /// A part of a response has reached a browser.
@@ -17,12 +21,19 @@ impl World<'_> {
         self.wake(client);
     }
 
-    /// A part of a request has reached a server.
+    /// A part of a request, or of the handshake of keys, has reached a server.
     pub(super) fn serve(&mut self, leg: u32, client: u32, part: Message) {
+        let origin = origin_of(&mut self.origins, leg);
+        let Exchange::Object(number) = part.exchange else {
+            if let Some(bytes) = origin.agree(part.bytes) {
+                self.legs.write(self.now, leg, Side::Far, Message { exchange: Exchange::Keys, bytes });
+            }
+            return;
+        };
         let Some(browser) = &self.clients[client as usize].browser else { return };
-        let object = &browser.page().objects[part.exchange as usize];
+        let object = &browser.page().objects[number as usize];
         let size = self.scenario.http.request_size(object);
-        if origin_of(&mut self.origins, leg).receive(self.now, part, size, object.think) {
+        if origin.receive(self.now, number, part.bytes, size, object.think) {
             self.answer(leg);
         }
     }
@@ -33,10 +44,18 @@ impl World<'_> {
         let Some(browser) = &self.clients[client as usize].browser else { return };
         let http = &self.scenario.http;
         let origin = origin_of(&mut self.origins, leg);
-        while let Some(exchange) = origin.next_answer(self.now) {
-            let object = &browser.page().objects[exchange as usize];
+        while let Some(number) = origin.next_answer(self.now) {
+            let object = &browser.page().objects[number as usize];
             let bytes = http.header_size(object) + object.size;
-            self.legs.write(self.now, leg, Side::Far, Message { exchange, bytes });
+            let response = Message { exchange: Exchange::Object(number), bytes };
+            match http.version {
+                HttpVersion::Http2 => {
+                    origin.frames.add(response, object.priority());
+                    self.legs.write_undecided(self.now, leg, Side::Far, bytes);
+                }
+                HttpVersion::Http3 => self.legs.write_stream(self.now, leg, Side::Far, (response, object.priority())),
+                _ => self.legs.write(self.now, leg, Side::Far, response),
+            }
             if http.version == HttpVersion::Http10 {
                 // RFC 1945 §1.3: the connection ends with the response.
                 self.legs.close(self.now, leg, Side::Far);
@@ -44,6 +63,17 @@ impl World<'_> {
         }
         if let Some(ready) = origin.next_timeout() {
             self.events.push(ready, Event::Origin(leg));
+        }
+    }
+
+    /// Of what a server of HTTP/2 has sent, decides whose it is.
+    pub(super) fn interleave(&mut self, leg: u32, side: Side) {
+        let mut sent = self.legs.undecided(leg, side);
+        while sent > Bytes::ZERO
+            && let Some(part) = origin_of(&mut self.origins, leg).frames.next_part(sent)
+        {
+            self.legs.decide(leg, side, part);
+            sent -= part.bytes;
         }
     }
 
@@ -69,9 +99,11 @@ impl World<'_> {
             && let Some(action) = browser.poll(self.now)
         {
             let leg = match action {
-                LoaderAction::Open { connection, host } => Some(self.open(client, connection, host)?),
-                LoaderAction::Request { connection, object } => self.request(client, connection, object),
-                LoaderAction::Close { connection } => self.close(client, connection),
+                Action::Resolve { name, host } => Some(self.resolve(client, name, host)?),
+                Action::Open { connection, host } => Some(self.open(client, connection, host)?),
+                Action::Agree { connection, bytes } => self.agree(client, connection, bytes),
+                Action::Request { connection, object } => self.request(client, connection, object),
+                Action::Close { connection } => self.close(client, connection),
             };
             if let Some(leg) = leg {
                 self.drain(leg, Side::Near)?;
@@ -87,17 +119,36 @@ impl World<'_> {
         let number = u32::try_from(connection).expect("a client opens fewer connections");
         let leg = self.open_leg(client, line, 0, Owner::Browser { client, connection: number })?;
         if let Some(browser) = &mut self.clients[client as usize].browser {
-            browser.opened(self.now, connection, host, leg);
+            browser.opened(connection, leg);
         }
         Ok(leg)
+    }
+
+    /// Asks a resolver for the address of a host.
+    fn resolve(&mut self, client: u32, name: u32, host: usize) -> Result<u32, SimError> {
+        let line = self.clients[client as usize].line(host);
+        let far = if self.scenario.http.dns == Dns::Far { Place::Gateway } else { Place::Terminal };
+        let route = Route { line, near: Place::Client, far };
+        self.legs.open(self.now, (route, Protocol::Dns), [Owner::Lookup { client, name }, Owner::Nobody])
+    }
+
+    /// Sends a flight of the handshake of keys.
+    fn agree(&mut self, client: u32, connection: usize, bytes: Bytes) -> Option<u32> {
+        let leg = self.clients[client as usize].browser.as_ref()?.leg(connection)?;
+        self.legs.write(self.now, leg, Side::Near, Message { exchange: Exchange::Keys, bytes });
+        Some(leg)
     }
 
     fn request(&mut self, client: u32, connection: usize, object: usize) -> Option<u32> {
         let browser = self.clients[client as usize].browser.as_ref()?;
         let leg = browser.leg(connection)?;
         let bytes = self.scenario.http.request_size(&browser.page().objects[object]);
-        let exchange = u32::try_from(object).expect("a page has fewer objects");
-        self.legs.write(self.now, leg, Side::Near, Message { exchange, bytes });
+        let exchange = Exchange::Object(u32::try_from(object).expect("a page has fewer objects"));
+        let request = Message { exchange, bytes };
+        match self.scenario.http.version {
+            HttpVersion::Http3 => self.legs.ask(self.now, leg, request),
+            _ => self.legs.write(self.now, leg, Side::Near, request),
+        }
         Some(leg)
     }
 

@@ -5,9 +5,10 @@
 
 use super::{Event, World, origin_of};
 use crate::error::SimError;
-use crate::legs::Owner;
+use crate::legs::{Message, Owner, Said};
 use crate::network::{Line, Outcome, Route, Side};
 use crate::packet::Packet;
+use crate::programs::Origin;
 use farhop_tcp::Output;
 use farhop_units::Bytes;
 
@@ -30,10 +31,8 @@ impl World<'_> {
 
     /// Takes in all that an endpoint has to say, then sees to its timer.
     pub(super) fn drain(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
-        if let Some(id) = self.legs.station_of(leg, side) {
-            self.drain_station(id)?;
-            self.press_back(leg, side);
-            return Ok(());
+        if !self.legs.is_tcp(leg, side) {
+            return self.drain_other(leg, side);
         }
         while let Some(output) = self.legs.poll(leg, side) {
             match output {
@@ -44,6 +43,7 @@ impl World<'_> {
                 Output::Closed { .. } => self.legs.closed(leg, side),
             }
         }
+        self.interleave(leg, side);
         self.network.settle(self.now, &mut self.events);
         if let Some(tracer) = self.network.tracer()
             && let Some(state) = self.legs.sender_state(leg, side)
@@ -52,10 +52,34 @@ impl World<'_> {
         }
         self.press_back(leg, side);
         self.drain_connection(leg, side)?;
+        self.rearm_end(leg, side);
+        Ok(())
+    }
+
+    /// Sees to an end's timer, and to a leg that is over.
+    fn rearm_end(&mut self, leg: u32, side: Side) {
         if let Some(due) = self.legs.rearm(leg, side) {
             self.events.push(due, Event::End { side, leg });
         }
         self.legs.reclaim(self.now, leg);
+    }
+
+    /// The same for what is not TCP.
+    fn drain_other(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        if let Some(id) = self.legs.station_of(leg, side) {
+            self.drain_station(id)?;
+            self.press_back(leg, side);
+            return Ok(());
+        }
+        while let Some(said) = self.legs.poll_datagrams(self.now, leg, side) {
+            match said {
+                Said::Transmit(packet) => self.transmit(leg, side, packet),
+                Said::Connected => self.connected(leg, side)?,
+                Said::Received(part) => self.hand_over(leg, side, part),
+            }
+        }
+        self.network.settle(self.now, &mut self.events);
+        self.rearm_end(leg, side);
         Ok(())
     }
 
@@ -92,6 +116,13 @@ impl World<'_> {
                 self.touched.push_back((after, Side::Near));
             }
             Owner::Trunk { .. } => self.trunk_connected(leg, side),
+            Owner::Lookup { client, name } => {
+                if let Some(browser) = &mut self.clients[client as usize].browser {
+                    browser.resolved(name);
+                }
+                self.legs.let_go(leg);
+                self.wake(client);
+            }
             Owner::Origin { .. } | Owner::Relay { .. } | Owner::Nobody => {}
         }
         Ok(())
@@ -100,16 +131,21 @@ impl World<'_> {
     /// Bytes arrived in order at an end.
     pub(super) fn received(&mut self, leg: u32, side: Side, mut bytes: Bytes) {
         while let Some(part) = self.legs.next_part(leg, side, &mut bytes) {
-            match self.legs.owner(leg, side) {
-                Owner::Browser { client, connection } => self.browse(client, connection, part),
-                Owner::Origin { client } => self.serve(leg, client, part),
-                Owner::Relay { peer } => {
-                    self.legs.write(self.now, peer, side.other(), part);
-                    self.touched.push_back((peer, side.other()));
-                }
-                Owner::Trunk { .. } => self.trunk_carried(leg, side, part.bytes),
-                Owner::Opener { .. } | Owner::Nobody => {}
+            self.hand_over(leg, side, part);
+        }
+    }
+
+    /// A part of a message is for the owner of an end.
+    fn hand_over(&mut self, leg: u32, side: Side, part: Message) {
+        match self.legs.owner(leg, side) {
+            Owner::Browser { client, connection } => self.browse(client, connection, part),
+            Owner::Origin { client } => self.serve(leg, client, part),
+            Owner::Relay { peer } => {
+                self.legs.write(self.now, peer, side.other(), part);
+                self.touched.push_back((peer, side.other()));
             }
+            Owner::Trunk { .. } => self.trunk_carried(leg, side, part.bytes),
+            Owner::Opener { .. } | Owner::Lookup { .. } | Owner::Nobody => {}
         }
     }
 
@@ -121,7 +157,11 @@ impl World<'_> {
                 self.legs.close(self.now, peer, side.other());
                 self.touched.push_back((peer, side.other()));
             }
-            Owner::Browser { .. } | Owner::Opener { .. } | Owner::Trunk { .. } | Owner::Nobody => {}
+            Owner::Browser { .. }
+            | Owner::Lookup { .. }
+            | Owner::Opener { .. }
+            | Owner::Trunk { .. }
+            | Owner::Nobody => {}
         }
     }
 
@@ -130,8 +170,8 @@ impl World<'_> {
         let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
         let far = if is_last { Owner::Origin { client } } else { Owner::Opener { client, next: number + 1 } };
         let route = Route { line, near: span.0, far: span.1 };
-        let leg = self.legs.open(self.now, (route, span.2), &self.scenario.tcp, [near, far])?;
-        origin_of(&mut self.origins, leg).reset();
+        let leg = self.legs.open(self.now, (route, span.2), [near, far])?;
+        *origin_of(&mut self.origins, leg) = Origin::new(&self.scenario.http);
         Ok(leg)
     }
 }

@@ -4,7 +4,7 @@ use super::{Event, World};
 use crate::architecture::Protocol;
 use crate::client::Client;
 use crate::error::SimError;
-use crate::legs::{Message, Owner};
+use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
 use crate::trunk::{Said, StationId};
 use farhop_units::{Bytes, Instant};
@@ -38,7 +38,7 @@ impl World<'_> {
 
     fn open_connection(&mut self, terminal: u16) -> Result<(), SimError> {
         let route = Route { line: Line { terminal, server: 0 }, near: Place::Terminal, far: Place::Gateway };
-        let leg = self.legs.open(self.now, (route, Protocol::Tcp), &self.scenario.tcp, [Owner::Nobody; 2])?;
+        let leg = self.legs.open(self.now, (route, Protocol::Tcp), [Owner::Nobody; 2])?;
         let Some(connection) = self.legs.trunk().map(|trunk| trunk.add_connection(terminal, leg)) else {
             return Ok(());
         };
@@ -99,7 +99,7 @@ impl World<'_> {
         match said {
             Said::Transmit { leg, packet } => self.transmit(leg, side, packet),
             Said::Carry { leg, bytes } => {
-                self.legs.write(self.now, leg, side, Message { exchange: 0, bytes });
+                self.legs.write(self.now, leg, side, Message { exchange: Exchange::Flows, bytes });
                 self.touch(leg, side);
             }
             Said::Hold { leg, unread } => {

@@ -1,0 +1,187 @@
+//! Versions of HTTP, keys and names: what they cost, beside the model, and what they are for.
+
+use farhop_model::recursion::{Parameters, Recursion, Workload};
+use farhop_results::Row;
+use farhop_scenario::{Object, Page, Reference, Scenario, open};
+use farhop_sim::simulate;
+use farhop_units::Bytes;
+
+fn scenario(name: &str, assignments: &[&str]) -> Scenario {
+    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+    open(name, &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}"))
+}
+
+fn row(scenario: &Scenario) -> Row {
+    let mut simulation = simulate(scenario, 1);
+    assert!(simulation.gaps.is_empty(), "{:?}", simulation.gaps);
+    simulation.rows.remove(0)
+}
+
+/// Page load times of direct loads.
+fn time(name: &str, assignments: &[&str]) -> f64 {
+    row(&scenario(name, &[assignments, &["run.architectures=direct"]].concat())).page_load_s
+}
+
+/// Every version with every handshake that it can have and every way to resolve names.
+fn combinations() -> Vec<[String; 3]> {
+    let mut all = Vec::new();
+    for (version, keys) in [
+        ("1.0", &["none", "1.2", "1.3"][..]),
+        ("1.1", &["none", "1.2", "1.3"]),
+        ("1.1-pipelined", &["none", "1.2", "1.3"]),
+        ("2", &["none", "1.2", "1.3"]),
+        ("3", &["1.3"]),
+    ] {
+        for tls in keys {
+            for dns in ["none", "near", "far"] {
+                all.push([format!("http.version={version}"), format!("http.tls={tls}"), format!("http.dns={dns}")]);
+            }
+        }
+    }
+    all
+}
+
+/// How far the model is from the simulator, and what the simulator says.
+fn beside_the_model(name: &str, assignments: &[&str]) -> (f64, f64) {
+    let scenario = scenario(name, &[assignments, &["run.architectures=direct"]].concat());
+    let workload = Workload::of(&scenario.page).expect("a page");
+    let load = Recursion::new().load(&Parameters::of(&scenario), &workload).expect("it loads");
+    let simulated = row(&scenario).page_load_s;
+    (load.last_byte.as_secs_f64() / simulated - 1.0, simulated)
+}
+
+#[test]
+fn every_combination_takes_as_long_as_the_model_says() {
+    for [version, tls, dns] in combinations() {
+        for settings in [&["lan.delay=2 ms"][..], &["link.down.rate=2 Mbit/s", "wan.delay=20 ms"]] {
+            let (error, simulated) = beside_the_model("demo", &[&[&version[..], &tls, &dns], settings].concat());
+            println!("{version} {tls} {dns} {settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+            // The model's HTTP/3 is TCP with the handshake of QUIC: it does not pace, and acknowledges as TCP does.
+            let most = if version.ends_with('3') { 0.04 } else { 1e-6 };
+            assert!(error.abs() < most);
+        }
+    }
+}
+
+#[test]
+fn names_and_keys_cost_their_round_trips() {
+    let plain = time("demo", &["http.connections=1"]);
+    let with = |assignment| time("demo", &["http.connections=1", assignment]) - plain;
+    for (assignment, round_trips) in
+        [("http.dns=near", 0.0), ("http.dns=far", 1.0), ("http.tls=1.3", 1.0), ("http.tls=1.2", 2.0)]
+    {
+        let more = with(assignment);
+        println!("{assignment}: {more} s");
+        assert!((more / 0.5 - round_trips).abs() < 0.01, "{assignment}: {more} s");
+    }
+}
+
+#[test]
+fn a_lost_question_is_asked_again_after_five_seconds() {
+    // The outage is where the question arrives, and over when anything else does.
+    let outage = ["link.up.outages=at windows=200ms+100ms", "http.dns=far"];
+    let more = time("demo", &outage) - time("demo", &["http.dns=far"]);
+    assert!((more - 5.0).abs() < 0.01, "{more} s");
+}
+
+/// The mean time of a page with a long chain of scripts, which an image of 400 kB comes beside, in so many loads.
+fn chain_beside_an_image(version: &str, loss: &str, runs: u32) -> f64 {
+    let assignments = [
+        &format!("http.version={version}"),
+        &format!("link.down.loss={loss}"),
+        &format!("run.runs={runs}"),
+        "run.architectures=direct",
+        "http.tls=1.3",
+        "tcp.congestion=newreno",
+        "link.down.delay=50 ms",
+        "link.up.delay=50 ms",
+    ];
+    let mut scenario = scenario("demo", &assignments);
+    let named = |name: String, media_type: &str, by: usize, size: u64| {
+        let reference = Some(Reference { object: by, offset: Bytes::ZERO, end: Bytes::new(500) });
+        Object { reference, ..Object::new(name, media_type, Bytes::new(size)) }
+    };
+    let mut objects = vec![Object::new("index.html", "text/html", Bytes::kb(1))];
+    objects.push(named("image.png".to_owned(), "image/png", 0, 400_000));
+    objects.push(named("s2.js".to_owned(), "text/javascript", 0, 500));
+    objects.extend((3..40).map(|number| named(format!("s{number}.js"), "text/javascript", number - 1, 500)));
+    scenario.page = Page::new(objects, vec![Page::HOST.to_owned()]).expect("a page");
+    let loads = simulate(&scenario, 1).loads;
+    loads.iter().map(|load| load.page_load_s).sum::<f64>() / f64::from(u32::try_from(loads.len()).expect("few"))
+}
+
+#[test]
+fn streams_of_http_3_do_not_wait_for_each_other() {
+    // Without loss one load tells all.
+    let [before, after] = ["0 %", "1 %"].map(|loss| ["2", "3"].map(|version| chain_beside_an_image(version, loss, 40)));
+    println!("HTTP/2 and 3 without loss {before:?} s, with 1 % {after:?} s");
+    let [two, three] = [after[0] - before[0], after[1] - before[1]];
+    assert!(after[1] < after[0] - 0.1, "{after:?}");
+    assert!(three < 0.7 * two, "losses cost HTTP/2 {two} s, HTTP/3 {three} s");
+}
+
+#[test]
+fn proxies_that_split_connections_pass_quic_on() {
+    let through = |architecture: &str| {
+        let settings =
+            [&format!("run.architectures={architecture}"), "http.version=3", "http.dns=far", "wan.delay=20 ms"];
+        row(&scenario("demo", &settings))
+    };
+    let [direct, split, rwbp] = ["direct", "split", "rwbp"].map(through);
+    assert_eq!((split.page_load_s, rwbp.page_load_s), (direct.page_load_s, direct.page_load_s));
+    let note = split.note.expect("there is a note");
+    assert!(note.contains("QUIC CUBIC from end to end: proxies cannot split it"), "{note}");
+}
+
+#[test]
+fn keys_are_agreed_on_through_proxies() {
+    for version in ["1.0", "1.1", "2"] {
+        for architecture in ["split", "rwbp"] {
+            let load = |tls: &str| {
+                let settings = [
+                    &format!("run.architectures={architecture}"),
+                    &format!("http.version={version}"),
+                    &format!("http.tls={tls}"),
+                    "http.connections=1",
+                ];
+                row(&scenario("demo", &settings)).first_byte_s.expect("there is a first byte")
+            };
+            let more = load("1.3") - load("none");
+            assert!((0.5..0.55).contains(&more), "HTTP/{version}, {architecture}: {more} s");
+        }
+    }
+}
+
+#[test]
+fn a_controller_that_quic_does_not_have_is_a_gap() {
+    let simulation =
+        simulate(&scenario("demo", &["http.version=3", "tcp.congestion=bbr", "run.architectures=direct"]), 1);
+    assert_eq!(simulation.gaps[0].reason, "no simulated QUIC with Bbr; there are Reno, NewReno, Cubic, and a set rate");
+}
+
+#[test]
+fn users_load_pages_over_every_version() {
+    let usual = [
+        "users.model=zhou-2004",
+        "users.duration=5 min",
+        "users.warm_up=30 s",
+        "run.runs=1",
+        "access.terminals=8",
+        "run.architectures=direct,split",
+        "http.persistence=5 s",
+        "link.down.loss=0.5 %",
+        "http.dns=far",
+    ];
+    for more in
+        [["http.version=1.1", "http.tls=1.2"], ["http.version=2", "http.tls=1.3"], ["http.version=3", "http.tls=1.3"]]
+    {
+        let scenario = scenario("rwbp-128", &[&usual[..], &more].concat());
+        let simulation = simulate(&scenario, 3);
+        assert_eq!(simulation, simulate(&scenario, 3), "{more:?}");
+        for row in &simulation.rows {
+            let users = row.users.expect("users have times");
+            assert!(users.count > 50 && users.unfinished < 9, "{more:?}: {users:?}");
+        }
+        assert_eq!(simulation.rows.len(), 2, "{:?}", simulation.gaps);
+    }
+}
