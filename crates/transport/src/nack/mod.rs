@@ -9,8 +9,9 @@
 //! What the paper leaves undefined, and what is done here:
 //! - A receiver that has not seen the last packet does not know how many there are: it asks for everything from the highest
 //!   number it knows on. The sender answers with what it has sent so far; the rest comes anyway.
-//! - A content of which nothing arrives is asked for if it was announced ([`Receiver::expect`]), as URLs are in the paper, after
-//!   the same wait. Without announcement it stays unknown, as published.
+//! - A content is announced by a datagram of its own ahead of it ("the prefetching server reports the prefetching URL"). One of
+//!   which nothing arrives is asked for if the announcement did ([`Receiver::expect`]), the same wait after it or after the last
+//!   packet of a content with a lower number, as contents come one after the other. Without announcement it stays unknown.
 //! - An answer that leaves something missing is followed by another wait, even if its highest number has arrived; only the last
 //!   packet of the content is answered at once.
 //! - One clock paces a sender: contents go one after the other, what is sent again before what is sent first.

@@ -1,4 +1,4 @@
-//! The two kinds of packets, over UDP.
+//! The three kinds of packets, over UDP.
 
 use crate::{StreamId, UDP_HEADER_BYTES};
 use farhop_units::Bytes;
@@ -22,6 +22,13 @@ pub enum Packet {
         /// How much of the content.
         payload: Bytes,
     },
+    /// Tells the receiver that a content will come, and by what name it will be asked for.
+    Announcement {
+        /// The content.
+        stream: StreamId,
+        /// Length of its URL.
+        name: Bytes,
+    },
     /// Asks for parts to be sent again.
     Request {
         /// The content.
@@ -40,6 +47,7 @@ impl Packet {
             + NUMBERING_BYTES
             + match self {
                 Self::Content { payload, .. } => *payload,
+                Self::Announcement { name, .. } => *name,
                 Self::Request { count, .. } => Bytes::new(8 * u64::from(*count)),
             }
     }
@@ -55,6 +63,8 @@ mod tests {
         assert_eq!(full.wire_bytes(), Bytes::new(1450));
         let request = Packet::Request { stream: StreamId(1), ranges: [(1, 2); MAX_RANGES], count: 2 };
         assert_eq!(request.wire_bytes(), Bytes::new(52));
+        let announcement = Packet::Announcement { stream: StreamId(1), name: Bytes::new(24) };
+        assert_eq!(announcement.wire_bytes(), Bytes::new(60));
         assert!(size_of::<Packet>() <= 80);
     }
 }

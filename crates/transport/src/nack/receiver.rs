@@ -4,6 +4,7 @@ use super::packet::MAX_RANGES;
 use super::{NackConfig, Packet};
 use crate::ranges::RangeSet;
 use crate::{Output, StreamId};
+use core::ops::Bound::{Excluded, Unbounded};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,11 +21,13 @@ struct Content {
     passed: Bytes,
     /// When it is asked for unless a packet comes.
     due: Instant,
+    /// Something of it has come, or it was asked for.
+    has_begun: bool,
 }
 
 impl Content {
     fn new(due: Instant) -> Self {
-        Self { arrived: RangeSet::new(), last: None, passed: Bytes::ZERO, due }
+        Self { arrived: RangeSet::new(), last: None, passed: Bytes::ZERO, due, has_begun: false }
     }
 
     /// Takes in a packet, with its payload if it is the last; returns how much is newly without a gap, and whether it is all.
@@ -104,8 +107,12 @@ impl Receiver {
             return;
         }
         let due = now + self.config.wait;
+        // It is not the turn of those that follow it.
+        for (_, later) in self.contents.range_mut((Excluded(stream), Unbounded)).filter(|(_, later)| !later.has_begun) {
+            later.due = due;
+        }
         let content = self.contents.entry(stream).or_insert_with(|| Content::new(due));
-        content.due = due;
+        (content.due, content.has_begun) = (due, true);
         let (bytes, finished) = content.take(number, last.then_some(payload), self.config.packet_payload());
         if last && !finished {
             self.outputs.push_back(Output::Transmit { at: now, packet: content.request(stream) });
@@ -122,7 +129,7 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
             for (stream, content) in self.contents.iter_mut().filter(|(_, content)| content.due == due) {
-                content.due = due + self.config.wait.max(MIN_WAIT);
+                (content.due, content.has_begun) = (due + self.config.wait.max(MIN_WAIT), true);
                 self.outputs.push_back(Output::Transmit { at: due, packet: content.request(*stream) });
             }
         }

@@ -96,6 +96,15 @@ fn a_content_that_takes_longer_than_the_wait_is_not_asked_for_while_it_comes() {
 }
 
 #[test]
+fn a_content_that_waits_for_its_turn_is_not_asked_for() {
+    let mut network = network([wan(), wan()], 1);
+    send(&mut network, 0, Bytes::new(6000 * 1414));
+    send(&mut network, 1, Bytes::new(1414));
+    assert!(network.run_until(|network| complete(network, 2)));
+    assert_eq!((network.seen[0].packets_sent, network.seen[1].packets_sent), (6001, 0));
+}
+
+#[test]
 fn what_is_lost_before_the_last_packet_is_asked_for_when_that_arrives() {
     let mut network = network([Pipe { lost_packets: vec![3, 4, 8], ..wan() }, wan()], 1);
     send(&mut network, 0, Bytes::new(20 * 1414));
