@@ -2,8 +2,9 @@
 
 use crate::error::SimError;
 use crate::network::Place;
+use crate::programs::Duty;
 use farhop_results::Architecture;
-use farhop_scenario::HttpVersion;
+use farhop_scenario::{HttpVersion, PrefetchSide};
 
 /// One leg of a chain: the places that it spans, and what it is.
 pub(crate) type Span = (Place, Place, Protocol);
@@ -23,30 +24,37 @@ pub(crate) enum Protocol {
     Dns,
 }
 
-/// The legs between a browser and a server, from the client's side. Where one ends and the next begins stands a relay.
+/// The legs between a browser and a server, from the client's side. Where one ends and the next begins stands a relay, or a box with
+/// its duty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chain(&'static [Span]);
+pub(crate) struct Chain(&'static [Span], &'static [Duty]);
 
 const LAN: Span = (Place::Client, Place::Terminal, Protocol::Tcp);
+const LINK: Span = (Place::Terminal, Place::Gateway, Protocol::Tcp);
 const WAN: Span = (Place::Gateway, Place::Server, Protocol::Tcp);
-const DIRECT: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Tcp)]);
-const SPLIT: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Tcp), WAN]);
-const QUIC: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Quic)]);
-const RWBP: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Rwbp), WAN]);
+const DIRECT: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Tcp)], &[]);
+const SPLIT: Chain = Chain(&[LAN, LINK, WAN], &[]);
+const QUIC: Chain = Chain(&[(Place::Client, Place::Server, Protocol::Quic)], &[]);
+const RWBP: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Rwbp), WAN], &[]);
+const PREFETCH_NEAR: Chain = Chain(&[LAN, (Place::Terminal, Place::Server, Protocol::Tcp)], &[Duty::Fetch]);
+const PREFETCH_FAR: Chain = Chain(&[(Place::Client, Place::Gateway, Protocol::Tcp), WAN], &[Duty::Fetch]);
+const PREFETCH_2013: Chain = Chain(&[LAN, LINK, WAN], &[Duty::Store, Duty::Push]);
 
-const MULTIPLEXED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Multiplexed), WAN]);
+const MULTIPLEXED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Multiplexed), WAN], &[]);
 
 impl Chain {
-    /// The chain of `architecture`.
-    pub(crate) fn of(architecture: Architecture) -> Result<Self, SimError> {
+    /// The chain of `architecture`; `side` says where it prefetches if it has the choice.
+    pub(crate) fn of(architecture: Architecture, side: PrefetchSide) -> Result<Self, SimError> {
         match architecture {
             Architecture::Direct => Ok(DIRECT),
             Architecture::Split => Ok(SPLIT),
             Architecture::Rwbp => Ok(RWBP),
             Architecture::Multiplexed => Ok(MULTIPLEXED),
-            Architecture::PrefetchConventional | Architecture::Prefetch2013 => {
-                Err(SimError::NoArchitecture("boxes that prefetch"))
-            }
+            Architecture::PrefetchConventional => Ok(match side {
+                PrefetchSide::Near => PREFETCH_NEAR,
+                PrefetchSide::Far => PREFETCH_FAR,
+            }),
+            Architecture::Prefetch2013 => Ok(PREFETCH_2013),
             Architecture::Tunnel | Architecture::Accelerated => Err(SimError::NoArchitecture("tunnel between proxies")),
         }
     }
@@ -63,6 +71,11 @@ impl Chain {
         if version == HttpVersion::Http3 { QUIC } else { self }
     }
 
+    /// The duties of the boxes between the legs; none where relays are.
+    pub(crate) const fn duties(self) -> &'static [Duty] {
+        self.1
+    }
+
     /// The leg of this number, and whether a server is at its end.
     pub(crate) fn span(self, number: u8) -> Option<(Span, bool)> {
         let number = usize::from(number);
@@ -76,7 +89,10 @@ mod tests {
 
     #[test]
     fn every_chain_leads_from_the_client_to_the_server_without_a_gap() {
-        for chain in Architecture::ALL.iter().filter_map(|architecture| Chain::of(*architecture).ok()) {
+        let sides = [PrefetchSide::Near, PrefetchSide::Far];
+        let all = Architecture::ALL.iter().flat_map(|architecture| sides.map(|side| Chain::of(*architecture, side)));
+        for chain in all.flatten() {
+            assert!(chain.duties().is_empty() || chain.duties().len() + 1 == chain.0.len());
             let ends = chain.0.iter().flat_map(|(near, far, _)| [*near, *far]).collect::<Vec<_>>();
             assert_eq!((ends.first(), ends.last()), (Some(&Place::Client), Some(&Place::Server)));
             assert!(ends.is_sorted() && ends[1..ends.len() - 1].chunks(2).all(|pair| pair[0] == pair[1]));
@@ -88,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        let reason = |architecture| Chain::of(architecture).map_err(|error| error.to_string());
+        let reason = |architecture| Chain::of(architecture, PrefetchSide::Near).map_err(|error| error.to_string());
         assert_eq!(
             reason(Architecture::Accelerated),
             Err("the simulator has no tunnel between proxies yet".to_owned())

@@ -66,6 +66,11 @@ impl Client {
         Self::new(terminal, servers, Wish::Always { user: Box::new(user), think }, Some(first))
     }
 
+    /// Who has no user and asks, behind a box, for what that wants of this client's servers.
+    pub(crate) fn behind(&self) -> Self {
+        Self::new(self.terminal, self.servers, Wish::Once(None), None)
+    }
+
     fn new(terminal: u16, servers: (u32, u32), wish: Wish, next_page: Option<Instant>) -> Self {
         Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
     }

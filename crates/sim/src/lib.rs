@@ -6,7 +6,7 @@
 //! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
 //! any number of threads.
 //!
-//! Left out so far: architectures but `direct`, `split`, `multiplexed` and `rwbp`, processing times, frames of HTTP/2 and 3 and records of TLS (less than
+//! Left out so far: the architectures `tunnel` and `accelerated`, processing times, frames of HTTP/2 and 3 and records of TLS (less than
 //! half a percent of what they carry).
 
 mod architecture;
@@ -18,6 +18,7 @@ mod legs;
 mod meter;
 mod metrics;
 mod network;
+mod paced;
 mod packet;
 mod page_load;
 mod population;

@@ -3,7 +3,7 @@
 use crate::legs::Datagram;
 use crate::network::{Content, Upper};
 use farhop_tcp::{Codepoint, Segment};
-use farhop_transport::{quic, rwbp};
+use farhop_transport::{nack, quic, rwbp};
 use farhop_units::Bytes;
 
 /// A packet of some transport.
@@ -13,6 +13,7 @@ pub(crate) enum Packet {
     Rwbp(rwbp::Packet),
     Quic(quic::Packet),
     Dns(Datagram),
+    Paced(nack::Packet),
 }
 
 /// Where servers listen (RFC 9114 §3.1, RFC 1035 §4.2.1).
@@ -26,6 +27,7 @@ impl Content for Packet {
             Self::Rwbp(packet) => packet.wire_bytes(),
             Self::Quic(packet) => packet.wire_bytes(),
             Self::Dns(datagram) => datagram.wire_bytes(),
+            Self::Paced(packet) => packet.wire_bytes(),
         }
     }
 
@@ -44,7 +46,7 @@ impl Content for Packet {
             Self::Tcp(segment) => Upper::Tcp(segment),
             Self::Quic(_) => Upper::Udp { port: HTTPS },
             Self::Dns(_) => Upper::Udp { port: DOMAIN },
-            Self::Rwbp(_) => Upper::Other,
+            Self::Rwbp(_) | Self::Paced(_) => Upper::Other,
         }
     }
 }

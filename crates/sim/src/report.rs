@@ -4,7 +4,7 @@ use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
 use farhop_link::{Access, Direction};
 use farhop_results::{Architecture, CacheState, Load, Row, Source, UserTimes};
-use farhop_scenario::{Congestion, HttpVersion, Scenario, Users};
+use farhop_scenario::{Congestion, HttpVersion, PrefetchSide, Scenario, Users};
 use farhop_units::Bytes;
 
 /// The share of a direction's rate above which its queue decides what users see.
@@ -123,6 +123,16 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
         Architecture::Rwbp => {
             format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
         }
+        Architecture::PrefetchConventional => {
+            let place = match scenario.prefetch_at {
+                PrefetchSide::Near => "terminal",
+                PrefetchSide::Far => "gateway",
+            };
+            format!("{tcp}; a prefetching proxy at the {place}")
+        }
+        Architecture::Prefetch2013 => format!(
+            "documents by {tcp}, what they name by UDP of 1414 B every ms or at the link's rate, asked for again after 5 s"
+        ),
         _ => tcp,
     }
 }

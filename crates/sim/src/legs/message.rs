@@ -37,6 +37,8 @@ pub(crate) enum Owner {
     },
     /// A server that has what this client wants.
     Origin { client: u32 },
+    /// A box that takes requests for this client, who stands behind it.
+    Prefetcher { client: u32 },
     /// A proxy that opens the next leg of the client's chain, of this number, when this one is there.
     Opener { client: u32, next: u8 },
     /// A proxy that passes on what comes to the end of another leg that is with it.

@@ -91,6 +91,14 @@ impl Legs {
         })
     }
 
+    /// A way for datagrams, which are nobody's connection; it stays.
+    pub(crate) fn open_for_datagrams(&mut self, route: Route) -> u32 {
+        let end = || End::new(Transport::Flow { unsent: Bytes::ZERO, closes: false }, Owner::Nobody);
+        let (ends, number) = ([end(), end()], self.opened);
+        self.opened += 1;
+        self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number })
+    }
+
     /// The station of the trunk that is with an end, if the leg is a flow of it.
     pub(crate) fn station_of(&self, leg: u32, side: Side) -> Option<StationId> {
         let Leg { route, ends, .. } = &self.legs[leg];
@@ -234,6 +242,8 @@ impl Legs {
                     endpoint.handle_segment(now, segment);
                 }
             }
+            // Datagrams are the boxes' own.
+            Packet::Paced(_) => {}
             Packet::Rwbp(_) => {
                 if let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) {
                     trunk.handle_packet(now, id, packet);

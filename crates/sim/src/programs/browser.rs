@@ -234,7 +234,8 @@ impl Browser {
         }
     }
 
-    fn want(&mut self, object: usize) {
+    /// The object is to be asked for.
+    pub(crate) fn want(&mut self, object: usize) {
         self.loader.discover(object);
         self.has_news = true;
     }

@@ -4,6 +4,7 @@
 //! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
 //! the wake-up stays, finds nothing to do, and is scheduled anew.
 
+mod boxes;
 mod pages;
 mod transports;
 mod trunk;
@@ -20,6 +21,7 @@ use crate::packet::Packet;
 use crate::programs::Origin;
 use crate::trace::Tracer;
 use crate::trunk::{StationId, Trunk};
+use boxes::Boxes;
 use farhop_scenario::Scenario;
 use farhop_units::Instant;
 use std::collections::VecDeque;
@@ -35,6 +37,8 @@ pub(crate) enum Event {
     Trunk,
     /// A station of the trunk has something to do.
     Station { side: Side, terminal: u16 },
+    /// An end of the paced datagrams has something to do.
+    Paced { side: Side, terminal: u16 },
     /// A server has thought long enough.
     Origin(u32),
     /// A client has something to do by itself.
@@ -56,7 +60,9 @@ pub(crate) struct World<'a> {
     legs: Legs,
     /// The server's side of each leg that has one.
     origins: Vec<Origin>,
+    /// Those with users, then those behind boxes.
     clients: Vec<Client>,
+    boxes: Boxes,
     /// Ends that may have something to say.
     touched: VecDeque<(u32, Side)>,
     /// Clients that may have something to do.
@@ -69,11 +75,13 @@ impl<'a> World<'a> {
     pub(crate) fn new(
         (scenario, chain): (&'a Scenario, Chain),
         seed: u64,
-        clients: Vec<Client>,
+        mut clients: Vec<Client>,
         meter: Meter,
         metrics: Metrics,
     ) -> Self {
         let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
+        let mut legs = Legs::new(scenario, Trunk::of(scenario, chain.over_the_link()));
+        let boxes = Boxes::new(scenario, chain.duties(), &mut clients, &mut legs);
         let mut world = Self {
             scenario,
             chain,
@@ -81,9 +89,10 @@ impl<'a> World<'a> {
             events: EventQueue::new(),
             event_count: 0,
             network: Network::new(scenario, servers, seed, meter),
-            legs: Legs::new(scenario, Trunk::of(scenario, chain.over_the_link())),
+            legs,
             origins: Vec::new(),
             clients,
+            boxes,
             touched: VecDeque::new(),
             awake: VecDeque::new(),
             metrics,
@@ -115,6 +124,7 @@ impl<'a> World<'a> {
                     self.drain_station(id)?;
                 }
             }
+            Event::Paced { side, terminal } => self.wake_paced(StationId { side, terminal }),
             Event::Origin(leg) => {
                 self.answer(leg);
                 self.drain(leg, Side::Far)?;

@@ -15,7 +15,10 @@ impl World<'_> {
     /// A part of a response has reached a browser.
     pub(super) fn browse(&mut self, client: u32, connection: u32, part: Message) {
         let Some(browser) = &mut self.clients[client as usize].browser else { return };
-        if let Some(took) = browser.received(self.now, connection, part) {
+        let took = browser.received(self.now, connection, part);
+        if !self.stock(client, part)
+            && let Some(took) = took
+        {
             self.metrics.object(self.now, took);
         }
         self.wake(client);
@@ -117,7 +120,8 @@ impl World<'_> {
     fn open(&mut self, client: u32, connection: usize, host: usize) -> Result<u32, SimError> {
         let line = self.clients[client as usize].line(host);
         let number = u32::try_from(connection).expect("a client opens fewer connections");
-        let leg = self.open_leg(client, line, 0, Owner::Browser { client, connection: number })?;
+        let leg =
+            self.open_leg(client, line, self.boxes.level(client), Owner::Browser { client, connection: number })?;
         if let Some(browser) = &mut self.clients[client as usize].browser {
             browser.opened(connection, leg);
         }

@@ -15,6 +15,10 @@ use farhop_units::Bytes;
 impl World<'_> {
     pub(super) fn handle_outcome(&mut self, outcome: &Outcome<Packet>) -> Result<(), SimError> {
         match outcome {
+            Outcome::Arrived { leg, side, packet: Packet::Paced(packet) } => {
+                self.legs.landed(*leg);
+                self.hear_datagram(*leg, *side, packet);
+            }
             Outcome::Arrived { leg, side, packet } => {
                 self.legs.landed(*leg);
                 self.legs.handle_packet(self.now, *leg, *side, packet);
@@ -123,7 +127,7 @@ impl World<'_> {
                 self.legs.let_go(leg);
                 self.wake(client);
             }
-            Owner::Origin { .. } | Owner::Relay { .. } | Owner::Nobody => {}
+            Owner::Origin { .. } | Owner::Prefetcher { .. } | Owner::Relay { .. } | Owner::Nobody => {}
         }
         Ok(())
     }
@@ -140,6 +144,7 @@ impl World<'_> {
         match self.legs.owner(leg, side) {
             Owner::Browser { client, connection } => self.browse(client, connection, part),
             Owner::Origin { client } => self.serve(leg, client, part),
+            Owner::Prefetcher { client } => self.ask_box(leg, client, part),
             Owner::Relay { peer } => {
                 self.legs.write(self.now, peer, side.other(), part);
                 self.touched.push_back((peer, side.other()));
@@ -153,6 +158,10 @@ impl World<'_> {
     pub(super) fn finished(&mut self, leg: u32, side: Side) {
         match self.legs.owner(leg, side) {
             Owner::Origin { .. } => self.legs.close(self.now, leg, side),
+            Owner::Prefetcher { client } => {
+                self.legs.close(self.now, leg, side);
+                self.leave_box(leg, client);
+            }
             Owner::Relay { peer } => {
                 self.legs.close(self.now, peer, side.other());
                 self.touched.push_back((peer, side.other()));
@@ -168,7 +177,11 @@ impl World<'_> {
     /// Opens the leg of this number of a client's chain, with `near` at its near end.
     pub(super) fn open_leg(&mut self, client: u32, line: Line, number: u8, near: Owner) -> Result<u32, SimError> {
         let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
-        let far = if is_last { Owner::Origin { client } } else { Owner::Opener { client, next: number + 1 } };
+        let far = match is_last {
+            true => Owner::Origin { client },
+            false if self.chain.duties().is_empty() => Owner::Opener { client, next: number + 1 },
+            false => Owner::Prefetcher { client: self.boxes.behind(client) },
+        };
         let route = Route { line, near: span.0, far: span.1 };
         let leg = self.legs.open(self.now, (route, span.2), [near, far])?;
         *origin_of(&mut self.origins, leg) = Origin::new(&self.scenario.http);
@@ -199,7 +212,7 @@ mod tests {
         ];
         let scenario =
             farhop_scenario::open("demo", &assignments.map(str::to_owned)).expect("the assignments are right");
-        let chain = Chain::of(architecture).expect("it is known");
+        let chain = Chain::of(architecture, scenario.prefetch_at).expect("it is known");
         let client = Client::once(0, scenario.page.clone());
         let metrics = Metrics::new(Instant::START);
         let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_intervals(), metrics);

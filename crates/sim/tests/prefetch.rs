@@ -1,0 +1,165 @@
+//! Boxes that prefetch: against the model, and what losses cost them.
+
+use farhop_model::recursion::{ProxySettings, Recursion, Workload};
+use farhop_results::{Architecture, Load};
+use farhop_scenario::{Scenario, open};
+use farhop_sim::simulate;
+use proptest::prelude::*;
+
+fn scenario(name: &str, assignments: &[&str]) -> Scenario {
+    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+    open(name, &assignments).expect("the assignments are right")
+}
+
+fn load(name: &str, assignments: &[&str]) -> Load {
+    let mut simulation = simulate(&scenario(name, assignments), 1);
+    assert!(simulation.gaps.is_empty(), "{assignments:?}: {:?}", simulation.gaps);
+    simulation.loads.remove(0)
+}
+
+/// The model's time and the simulator's.
+fn both(name: &str, architecture: Architecture, assignments: &[&str]) -> [f64; 2] {
+    let word = format!("run.architectures={architecture}");
+    let assignments = [assignments, &[&word]].concat();
+    let scenario = scenario(name, &assignments);
+    let workload = Workload::of(&scenario.page).expect("it is a page");
+    let settings = ProxySettings::of(&scenario);
+    let model = Recursion::new().load_through(&scenario, &workload, architecture, &settings).expect("it knows all");
+    [model.last_byte.as_secs_f64(), load(name, &assignments).page_load_s]
+}
+
+const NEAR: &str = "prefetch.at=terminal";
+const FAR: &str = "prefetch.at=gateway";
+
+/// The relative difference between simulator and model.
+fn difference(name: &str, architecture: Architecture, assignments: &[&str]) -> f64 {
+    let [model, sim] = both(name, architecture, assignments);
+    sim / model - 1.0
+}
+
+#[test]
+fn a_prefetching_proxy_takes_as_long_as_the_model_says() {
+    for name in ["demo", "demo-http10", "geo-consumer", "obata-2002", "vsat-2001", "quic4sat-10-2", "transpacific"] {
+        for more in ["title=x", "wan.delay=30 ms"] {
+            for at in [NEAR, FAR] {
+                let error = difference(name, Architecture::PrefetchConventional, &[more, at]);
+                assert!(error.abs() < 1e-4, "{name}, {more}, {at}: {error:+.6}");
+            }
+        }
+    }
+}
+
+/// The model sends the document too at the pace of what is pushed, with TCP's headers, and the server's side costs one round trip
+/// whatever is fetched. So it agrees where documents are small and servers near; beyond, TCP's slow start over the link and the
+/// prefetching server's own connections take longer than it says.
+#[test]
+fn two_boxes_take_as_long_as_the_model_says_where_it_assumes_what_they_do() {
+    for name in ["demo", "demo-http10", "geo-consumer", "quic4sat-10-2", "transpacific"] {
+        let error = difference(name, Architecture::Prefetch2013, &[]);
+        assert!(error.abs() < 0.025, "{name}: {error:+.4}");
+    }
+    assert!(difference("obata-2002", Architecture::Prefetch2013, &[]) > 0.1, "an initial window of one segment");
+    assert!(difference("demo-http10", Architecture::Prefetch2013, &["wan.delay=30 ms"]) > 0.5, "one connection");
+}
+
+const TRAIN: [&str; 3] = ["run.architectures=prefetch-2013", "link.down.outages=none", "link.up.outages=none"];
+
+/// Load time of the paper's test with the link cut down for so long.
+fn cut(outages: &str) -> f64 {
+    let outages = format!("link.down.outages={outages}");
+    load("train-2013", &[&TRAIN[..], &[&outages]].concat()).page_load_s
+}
+
+#[test]
+fn losses_within_a_content_cost_a_round_trip_and_those_at_its_end_the_wait() {
+    let whole = cut("none");
+    // Handshake, request and response, and a millisecond for each packet of 27 contents.
+    assert!((2.25..2.35).contains(&whole), "{whole} s");
+    let at = |before: f64| format!("at windows={:.4}s+10ms", whole - before);
+    let within = cut(&at(0.030)) - whole;
+    assert!((0.5..0.52).contains(&within), "asked for with the last packet: {within} s more");
+    let end = cut(&at(0.005)) - whole;
+    assert!((5.48..5.52).contains(&end), "asked for after 5 s: {end} s more");
+}
+
+#[test]
+fn a_second_without_link_costs_the_wait_and_nothing_is_lost() {
+    let load = load(
+        "train-2013",
+        &["run.architectures=prefetch-2013", "link.down.outages=at windows=2s+1s", "link.up.outages=at windows=2s+1s"],
+    );
+    // What would have come from 2 s on is asked for 5 s later and comes after a round trip.
+    assert!((7.48..7.9).contains(&load.page_load_s), "{} s", load.page_load_s);
+    assert_eq!(load.objects.iter().map(|object| object.bytes).sum::<u64>(), 1_849_285);
+}
+
+#[test]
+fn a_server_halfway_is_where_prefetching_doubles_the_speed() {
+    let time = |architecture: &str, link: &str, wan: &str| {
+        let architecture = format!("run.architectures={architecture}");
+        let [down, up, wan] = [("link.down", link), ("link.up", link), ("wan", wan)]
+            .map(|(table, delay)| format!("{table}.delay={delay} ms"));
+        load("demo-http10", &[&architecture, FAR, &down, &up, &wan]).page_load_s
+    };
+    let halfway = time("direct", "125", "125") / time("prefetch-conventional", "125", "125");
+    assert!((1.8..2.05).contains(&halfway), "{halfway}");
+    let at_the_ground_station = time("direct", "250", "0") / time("prefetch-conventional", "250", "0");
+    assert!(at_the_ground_station < 1.01, "{at_the_ground_station}");
+}
+
+#[test]
+fn boxes_cannot_read_what_they_do_not_speak() {
+    for assignment in ["http.version=2", "http.tls=1.3"] {
+        let scenario = scenario("demo", &[assignment, "run.architectures=prefetch-2013"]);
+        assert_eq!(simulate(&scenario, 1).gaps.len(), 1, "{assignment}");
+    }
+}
+
+#[test]
+fn users_meet_the_same_boxes_twice_and_gain_by_them() {
+    let assignments = [
+        "users.model=zhou-2004, sizes = fixed",
+        "users.duration=6 min",
+        "users.warm_up=30 s",
+        "users.per_terminal=2",
+        "run.runs=1",
+        "access.terminals=6",
+        "access.scheme=dedicated",
+        "link.up.loss=0.5 %",
+        "link.down.loss=0.5 %",
+        "run.architectures=direct,prefetch-conventional,prefetch-2013",
+    ];
+    let scenario = scenario("rwbp-128", &assignments);
+    let (first, again) = (simulate(&scenario, 5), simulate(&scenario, 5));
+    assert_eq!((&first, first.rows.len()), (&again, 3));
+    let means: Vec<f64> = first.rows.iter().filter_map(|row| row.users).map(|users| users.page_load_mean_s).collect();
+    assert!(means[1] < means[0], "{means:?}");
+    let counts: Vec<u64> = first.rows.iter().filter_map(|row| row.users).map(|users| users.count).collect();
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever is lost, boxes pass on every byte.
+    #[test]
+    fn every_load_through_boxes_is_whole(
+        architecture in prop::sample::select(vec!["prefetch-conventional", "prefetch-2013"]),
+        at in prop::sample::select(vec![NEAR, FAR]),
+        version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined"]),
+        losses in prop::array::uniform3(0_u32..6), kbps in 100_u64..20_000, jitter in 1_u64..100, seed in 0_u64..1000,
+    ) {
+        let [lan, link, wan] = losses.map(|loss| format!("loss={loss} %"));
+        let scenario = scenario("demo", &[
+            &format!("run.architectures={architecture}"), at, &format!("http.version={version}"),
+            &format!("lan.{lan}"), &format!("link.down.{link}"), &format!("link.up.{link}"), &format!("wan.{wan}"),
+            &format!("link.down.jitter=uniform max={jitter}ms"), "link.down.duplication=1 %",
+            &format!("link.down.rate={kbps} kbit/s"), "wan.delay=10 ms", "lan.rate=5 Mbit/s",
+            "page.objects=8", "page.size=30 kB", "run.runs=1",
+        ]);
+        let simulation = simulate(&scenario, seed);
+        prop_assert!(simulation.gaps.is_empty(), "{:?}", simulation.gaps);
+        let bytes: u64 = simulation.loads[0].objects.iter().map(|object| object.bytes).sum();
+        prop_assert_eq!(bytes, scenario.page.total_bytes().get());
+    }
+}
