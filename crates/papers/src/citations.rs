@@ -101,7 +101,8 @@ pub(crate) const PREFETCH_2013: Citation = Citation {
         "37.6 s and 212 kbit/s are k = 3, though Eq 1 and 2 with that window of 4 kB give k = 4 (50.0 s, 160 kbit/s).",
         "89.2 s for 28 contents cannot be reproduced, as their sizes are missing: Eq 7 gives 42 s.",
         "\"21 times\" compares two theories; measured are 47.4 s and 4.3 s, 11 times.",
-        "The text's 14 Mbit/s are above what 1414 B every 1 ms give (11.3 Mbit/s).",
+        "The text's 14 Mbit/s are above what 1414 B every 1 ms give (11.3 Mbit/s): they are the client's, who gets what has been stored at \
+         the speed of Ethernet.",
     ],
 };
 

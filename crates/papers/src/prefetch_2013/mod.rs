@@ -1,5 +1,6 @@
 //! prefetch-2013: TCP's limits, normal access, and prefetching. Equations are reconstructions, since their images are lost.
 
+mod claims;
 pub(crate) mod experiments;
 
 use crate::filling::{Fill, Plot, in_s, kbit_s};
@@ -176,7 +177,7 @@ fn test_bed(reproduction: &mut Reproduction) {
     );
     let reading = "reconstructed; Eq 7 over Eq 9 by sizes; \"21 times\" is theory over theory (measured: 11 times)";
     reproduction.row(fig, "normal access over proposed", Some(21.0), counted_normal / five, reading);
-    let reading = "1414 B every 1 ms without headers; the text's maximum of 14 Mbit/s in one second is a measurement";
+    let reading = "1414 B every 1 ms without headers; the text's 14 Mbit/s are what the client got in one second";
     as_they_come(reproduction, fig, window);
     let pace = Paced::PAPER.packet.bits_f64() / Paced::PAPER.interval.as_secs_f64() / 1e6;
     reproduction.row(Figure::Section("4"), "rate of UDP (Mbit/s)", None, pace, reading);
