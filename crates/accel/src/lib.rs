@@ -15,4 +15,5 @@ pub mod order;
 pub mod planning;
 pub mod policy;
 pub mod rate;
+pub mod tunnel;
 pub mod wire;

@@ -332,12 +332,22 @@ impl Decoder {
     }
 }
 
+/// Bytes that a number takes.
+pub const fn varint_bytes(number: u64) -> u64 {
+    match number {
+        0..0x40 => 1,
+        0x40..0x4000 => 2,
+        0x4000..0x4000_0000 => 4,
+        _ => 8,
+    }
+}
+
 /// RFC 9000 §16: the two highest bits of the first byte say how many bytes follow.
 fn put_varint(out: &mut BytesMut, number: u64) {
-    match number {
-        0..0x40 => out.put_uint(number, 1),
-        0x40..0x4000 => out.put_uint(number | 1 << 14, 2),
-        0x4000..0x4000_0000 => out.put_uint(number | 2 << 30, 4),
+    match varint_bytes(number) {
+        1 => out.put_uint(number, 1),
+        2 => out.put_uint(number | 1 << 14, 2),
+        4 => out.put_uint(number | 2 << 30, 4),
         // Larger numbers do not occur: they would be offsets beyond 4 EB.
         _ => out.put_u64((number & (u64::MAX >> 2)) | 3 << 62),
     }

@@ -22,17 +22,13 @@
 use crate::ProxyError;
 use farhop_accel::planning::terminal::Limits;
 use farhop_accel::policy::Network;
+use farhop_accel::tunnel::{FLOW_MEMORY, FLOW_WINDOW};
 use farhop_scenario::reader::{Document, ValueError};
 use farhop_units::{Bytes, ParseError, Rate, duration};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Bytes of one flow that may be on the way or wait for their reader. Design point: 100 Mbit/s over 600 ms (7.5 MB), four times: what is in
-/// flight, what waits for a lost packet, the same again while that is lost once more, and the grant on its way.
-const DEFAULT_WINDOW: Bytes = Bytes::kib(32 << 10);
-/// For flows whose reader is slow: thirty at full speed over 600 ms at 100 Mbit/s would need twice that.
-const DEFAULT_MEMORY: Bytes = Bytes::new(256_000_000);
 /// 8080 and 3128 are the customary ports of proxies; 3128 is less often taken.
 const DEFAULT_PROXY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 /// Any unprivileged port would do; 4433 is QUIC's usual one.
@@ -95,8 +91,8 @@ impl GatewayConfig {
             rate,
             allow: Vec::new(),
             prefetch: true,
-            window: DEFAULT_WINDOW,
-            memory: DEFAULT_MEMORY,
+            window: FLOW_WINDOW,
+            memory: FLOW_MEMORY,
         }
     }
 
@@ -133,8 +129,8 @@ impl TerminalConfig {
             gateway_certificate,
             rate,
             limits: Limits::default(),
-            window: DEFAULT_WINDOW,
-            memory: DEFAULT_MEMORY,
+            window: FLOW_WINDOW,
+            memory: FLOW_MEMORY,
         }
     }
 

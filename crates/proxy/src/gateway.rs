@@ -14,6 +14,7 @@ use bytes::Bytes;
 use farhop_accel::head::RequestHead;
 use farhop_accel::planning::gateway::{Gateway as Planner, Limits, Page, Prefetch};
 use farhop_accel::policy::Destinations;
+use farhop_accel::tunnel::FETCHES_PER_PAGE;
 use farhop_accel::wire::{Frame, ResetReason};
 use farhop_units::Bytes as Size;
 use http::uri::Authority;
@@ -24,11 +25,6 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
-
-/// Requests one page's parts may have under way at servers, in the order of the page. Browsers allow six per server; the gateway is near
-/// them and asks for several terminals' pages with one address, so it stays within what servers take from one (nginx: limit_conn is
-/// commonly 20 to 100).
-const FETCHES_PER_PAGE: usize = 16;
 
 /// A gateway with its socket open.
 #[derive(Debug)]

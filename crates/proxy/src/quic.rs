@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::tls::Identity;
 use crate::{ProxyError, keys};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
+use farhop_accel::tunnel::{self, ACK_EVERY, LEAST_SEND_BUFFER};
 use farhop_units::{Bytes, Rate};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -33,12 +34,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A GEO satellite's: a shorter guess would repeat the handshake's packets before the first answer can be there.
 const INITIAL_RTT: Duration = Duration::from_millis(600);
-/// One acknowledgement per ten packets: at 100 Mbit/s that leaves 0.5 Mbit/s on the way back instead of 2.5.
-const ACK_EVERY: u32 = 10;
 /// Until the round trip is known: what is sent in such a time may wait for its acknowledgement, as over a GEO satellite with queues.
 const SEND_BUFFER: Duration = Duration::from_secs(1);
-/// For slow links: two data frames of several flows.
-const LEAST_SEND_BUFFER: Bytes = Bytes::kib(128);
 /// How often the buffer is fitted to the round trip.
 const FIT_EVERY: Duration = Duration::from_secs(1);
 /// A fifth of a second at 100 Mbit/s.
@@ -130,12 +127,11 @@ impl Controller for Adapter {
     }
 }
 
-/// Keeps the connection's send buffer a quarter longer than what may be in flight, as long as the connection lasts. All that lies there has
-/// its place in the order already, so that what is more would only delay flows that come later.
+/// Keeps the connection's send buffer fitted to what may be in flight, as long as the connection lasts.
 pub(crate) async fn fit_send_buffer(connection: Connection) {
     while connection.close_reason().is_none() {
         if let Some(path) = connection.path_stats(PathId::ZERO) {
-            connection.set_send_window((path.cwnd + path.cwnd / 4).max(LEAST_SEND_BUFFER.get()));
+            connection.set_send_window(tunnel::send_buffer(Bytes::new(path.cwnd)).get());
         }
         // Ends at once with the connection, whatever the reason.
         let _ = tokio::time::timeout(FIT_EVERY, connection.closed()).await;

@@ -89,15 +89,11 @@ impl Gateway {
     pub fn handle_body(&mut self, page: &mut Page, bytes: &[u8]) -> Vec<Prefetch> {
         let mut found = Vec::new();
         page.unpacker.push(bytes, |text| found.extend(page.discovery.push(text)));
-        found.into_iter().filter_map(|reference| self.plan(page, &reference)).collect()
+        found.into_iter().filter_map(|reference| self.handle_reference(page, &reference)).collect()
     }
 
-    /// A push has ended, one way or another.
-    pub fn handle_push_ended(&mut self) {
-        self.under_way = self.under_way.saturating_sub(1);
-    }
-
-    fn plan(&mut self, page: &mut Page, reference: &Reference) -> Option<Prefetch> {
+    /// The page refers to something: what [`Self::handle_body`] asks for everything that it finds, and who has no bytes to read by itself.
+    pub fn handle_reference(&mut self, page: &mut Page, reference: &Reference) -> Option<Prefetch> {
         let is_free = page.announced < self.limits.per_page && self.under_way < self.limits.at_once;
         if !is_free || !is_loaded_whole(reference.kind) {
             return None;
@@ -110,6 +106,11 @@ impl Gateway {
         self.under_way += 1;
         page.announced += 1;
         Some(Prefetch { push, request, content, page: page.flow })
+    }
+
+    /// A push has ended, one way or another.
+    pub fn handle_push_ended(&mut self) {
+        self.under_way = self.under_way.saturating_sub(1);
     }
 }
 

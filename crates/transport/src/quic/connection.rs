@@ -179,6 +179,11 @@ impl Connection {
         self.content.streams.unacknowledged(stream)
     }
 
+    /// What the send buffers of all streams hold, unsent or unacknowledged.
+    pub fn held(&self) -> Bytes {
+        self.content.streams.held()
+    }
+
     /// What may be on the way at once.
     pub fn congestion_window(&self) -> Bytes {
         self.control.window()

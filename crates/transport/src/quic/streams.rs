@@ -96,6 +96,8 @@ pub(super) struct Streams {
     grants_due: VecDeque<StreamId>,
     stream_window: Bytes,
     send_buffer: Bytes,
+    /// Unsent or unacknowledged bytes of all streams.
+    held: u64,
 }
 
 impl Streams {
@@ -117,6 +119,7 @@ impl Streams {
             grants_due: VecDeque::new(),
             stream_window: config.stream_window,
             send_buffer: config.send_buffer,
+            held: 0,
         }
     }
 
@@ -151,6 +154,11 @@ impl Streams {
         }
     }
 
+    /// Unsent or unacknowledged bytes of all streams.
+    pub(super) fn held(&self) -> Bytes {
+        Bytes::new(self.held)
+    }
+
     /// Unsent or unacknowledged bytes of a stream.
     pub(super) fn unacknowledged(&self, id: StreamId) -> Bytes {
         self.streams.get(&id).map_or(Bytes::ZERO, |stream| Bytes::new(stream.outgoing.held()))
@@ -161,6 +169,7 @@ impl Streams {
         if let Some(stream) = self.open(id) {
             stream.outgoing.write(taken.get());
             stream.blocked |= taken < bytes;
+            self.held += taken.get();
         }
         self.take_turn(id);
         taken
@@ -320,7 +329,9 @@ impl Streams {
         outputs: &mut VecDeque<Output<Packet>>,
     ) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
+        let before = stream.outgoing.held();
         stream.outgoing.arrived(offset, length, fin);
+        self.held -= before - stream.outgoing.held();
         let room = self.room(id);
         if let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.blocked && room > Bytes::ZERO) {
             stream.blocked = false;
