@@ -1,10 +1,9 @@
 //! Architectures as chains of legs: where the connections between a client and a server end, and who passes on what.
 
-use crate::error::SimError;
 use crate::network::Place;
 use crate::programs::Duty;
 use farhop_results::Architecture;
-use farhop_scenario::{HttpVersion, PrefetchSide};
+use farhop_scenario::{Dns, HttpConfig, HttpVersion, PrefetchSide};
 
 /// One leg of a chain: the places that it spans, and what it is.
 pub(crate) type Span = (Place, Place, Protocol);
@@ -22,6 +21,12 @@ pub(crate) enum Protocol {
     Quic,
     /// A question for a host's address.
     Dns,
+    /// A flow of farhop's tunnel.
+    Tunnel,
+    /// What passes between farhop's boxes, which have legs of their own to clients and servers.
+    Accelerated,
+    /// What the trunk's packets belong to, if it is not TCP that carries it.
+    Carrier,
 }
 
 /// The legs between a browser and a server, from the client's side. Where one ends and the next begins stands a relay, or a box with
@@ -41,22 +46,30 @@ const PREFETCH_FAR: Chain = Chain(&[(Place::Client, Place::Gateway, Protocol::Tc
 const PREFETCH_2013: Chain = Chain(&[LAN, LINK, WAN], &[Duty::Store, Duty::Push]);
 
 const MULTIPLEXED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Multiplexed), WAN], &[]);
+const TUNNEL: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Tunnel), WAN], &[]);
+const ACCELERATED: Chain = Chain(&[LAN, (Place::Terminal, Place::Gateway, Protocol::Accelerated), WAN], &[]);
 
 impl Chain {
     /// The chain of `architecture`; `side` says where it prefetches if it has the choice.
-    pub(crate) fn of(architecture: Architecture, side: PrefetchSide) -> Result<Self, SimError> {
+    pub(crate) const fn of(architecture: Architecture, side: PrefetchSide) -> Self {
         match architecture {
-            Architecture::Direct => Ok(DIRECT),
-            Architecture::Split => Ok(SPLIT),
-            Architecture::Rwbp => Ok(RWBP),
-            Architecture::Multiplexed => Ok(MULTIPLEXED),
-            Architecture::PrefetchConventional => Ok(match side {
+            Architecture::Direct => DIRECT,
+            Architecture::Split => SPLIT,
+            Architecture::Rwbp => RWBP,
+            Architecture::Multiplexed => MULTIPLEXED,
+            Architecture::PrefetchConventional => match side {
                 PrefetchSide::Near => PREFETCH_NEAR,
                 PrefetchSide::Far => PREFETCH_FAR,
-            }),
-            Architecture::Prefetch2013 => Ok(PREFETCH_2013),
-            Architecture::Tunnel | Architecture::Accelerated => Err(SimError::NoArchitecture("tunnel between proxies")),
+            },
+            Architecture::Prefetch2013 => PREFETCH_2013,
+            Architecture::Tunnel => TUNNEL,
+            Architecture::Accelerated => ACCELERATED,
         }
+    }
+
+    /// Whether who is asked at the terminal's end of a client's leg is the terminal itself.
+    pub(crate) fn ends_at_the_terminal(self) -> bool {
+        self.over_the_link() == Protocol::Accelerated
     }
 
     /// What the leg is that crosses the far link.
@@ -69,6 +82,14 @@ impl Chain {
     /// connections pass them on as they are.
     pub(crate) fn carrying(self, version: HttpVersion) -> Self {
         if version == HttpVersion::Http3 { QUIC } else { self }
+    }
+
+    /// How clients speak HTTP: those of a proxy leave it to that to find servers.
+    pub(crate) fn http_of_clients(self, http: HttpConfig) -> HttpConfig {
+        match self.over_the_link() {
+            Protocol::Multiplexed | Protocol::Tunnel | Protocol::Accelerated => HttpConfig { dns: Dns::None, ..http },
+            _ => http,
+        }
     }
 
     /// The duties of the boxes between the legs; none where relays are.
@@ -91,7 +112,7 @@ mod tests {
     fn every_chain_leads_from_the_client_to_the_server_without_a_gap() {
         let sides = [PrefetchSide::Near, PrefetchSide::Far];
         let all = Architecture::ALL.iter().flat_map(|architecture| sides.map(|side| Chain::of(*architecture, side)));
-        for chain in all.flatten() {
+        for chain in all {
             assert!(chain.duties().is_empty() || chain.duties().len() + 1 == chain.0.len());
             let ends = chain.0.iter().flat_map(|(near, far, _)| [*near, *far]).collect::<Vec<_>>();
             assert_eq!((ends.first(), ends.last()), (Some(&Place::Client), Some(&Place::Server)));
@@ -100,15 +121,5 @@ mod tests {
             assert_eq!(chain.span(number).map(|(_, is_last)| is_last), server);
             assert_eq!(chain.span(number + 1), None);
         }
-    }
-
-    #[test]
-    fn what_is_missing_is_told() {
-        let reason = |architecture| Chain::of(architecture, PrefetchSide::Near).map_err(|error| error.to_string());
-        assert_eq!(
-            reason(Architecture::Accelerated),
-            Err("the simulator has no tunnel between proxies yet".to_owned())
-        );
-        assert!(reason(Architecture::Multiplexed).is_ok());
     }
 }

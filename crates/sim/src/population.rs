@@ -224,12 +224,7 @@ mod tests {
     fn case(scenario: &Scenario) -> Case<'_> {
         static UNTRACED: LazyLock<Slot> = LazyLock::new(Slot::default);
         let users = scenario.users.as_ref().expect("there are users");
-        Case {
-            scenario,
-            users,
-            chain: Chain::of(Architecture::Direct, scenario.prefetch_at).expect("it is known"),
-            trace: &UNTRACED,
-        }
+        Case { scenario, users, chain: Chain::of(Architecture::Direct, scenario.prefetch_at), trace: &UNTRACED }
     }
 
     fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {

@@ -120,6 +120,8 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
         Architecture::Multiplexed => {
             format!("{tcp} over {} connections that are up and shared, and beyond", scenario.multiplexed_connections)
         }
+        Architecture::Tunnel => format!("farhop's tunnel at the link's rate; {tcp} beyond"),
+        Architecture::Accelerated => format!("farhop's accelerator at the link's rate; {tcp} beyond"),
         Architecture::Rwbp => {
             format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
         }

@@ -9,7 +9,7 @@ use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{Scenario, Tls, Users, seeds};
+use farhop_scenario::{HttpVersion, Scenario, Tls, Users, seeds};
 use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
@@ -89,7 +89,7 @@ impl Simulation {
         trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        if let Some(what) = unknown_to_boxes(scenario, Chain::of(architecture, scenario.prefetch_at)?) {
+        if let Some(what) = unknown_to_boxes(scenario, architecture, Chain::of(architecture, scenario.prefetch_at)) {
             return Err(SimError::NoArchitecture(what));
         }
         match &scenario.users {
@@ -132,7 +132,7 @@ impl Simulation {
         trace: &Slot,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<(), SimError> {
-        let chain = Chain::of(architecture, scenario.prefetch_at)?.carrying(scenario.http.version);
+        let chain = Chain::of(architecture, scenario.prefetch_at).carrying(scenario.http.version);
         let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
         let replications = population::run(case, seed, population::cores(), &mut heard)?;
@@ -145,14 +145,18 @@ impl Simulation {
     }
 }
 
-/// What of the scenario's use of HTTP boxes that prefetch cannot have: they read what passes, as those of 2013 did.
-fn unknown_to_boxes(scenario: &Scenario, chain: Chain) -> Option<&'static str> {
+/// What of the scenario's use of HTTP an architecture's boxes cannot have: those that prefetch read what passes, as those of 2013 did and
+/// farhop's do, and farhop's tunnel is a proxy that is asked for TCP connections.
+fn unknown_to_boxes(scenario: &Scenario, architecture: Architecture, chain: Chain) -> Option<&'static str> {
     let http = &scenario.http;
+    let (is_tunnel, is_accelerator) = (architecture == Architecture::Tunnel, architecture == Architecture::Accelerated);
+    let prefetches = is_accelerator || !chain.duties().is_empty();
     let unknowns = [
-        (http.version.is_multiplexed(), "boxes that prefetch in HTTP/2 and 3"),
-        (http.tls != Tls::None, "boxes that prefetch what TLS hides from them"),
+        (is_tunnel && http.version == HttpVersion::Http3, "QUIC through a proxy that is asked for TCP connections"),
+        (prefetches && http.version.is_multiplexed(), "boxes that prefetch in HTTP/2 and 3"),
+        (prefetches && http.tls != Tls::None, "boxes that prefetch what TLS hides from them"),
     ];
-    unknowns.into_iter().find_map(|(given, what)| (given && !chain.duties().is_empty()).then_some(what))
+    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
 }
 
 /// Whether loads can differ from seed to seed.

@@ -297,7 +297,7 @@ fn a_full_disk_ends_the_trace_but_not_the_simulation() {
 
 #[test]
 fn what_cannot_be_simulated_leaves_no_trace_and_says_so() {
-    let traced = traced(&scenario("demo", &["run.architectures=tunnel"]));
+    let traced = traced(&scenario("demo", &["run.architectures=tunnel", "http.version=3"]));
     assert!(traced.summary.problem.is_some_and(|problem| problem.starts_with("nothing was traced")));
     assert!(traced.packets.bytes().is_empty());
 }

@@ -63,7 +63,7 @@ impl Legs {
                 Some(datagram) => Some(Said::Transmit(Packet::Dns(datagram))),
                 None => lookup.take_news().then_some(Said::Connected),
             },
-            Transport::Tcp(_) | Transport::Flow { .. } => None,
+            Transport::Tcp(_) | Transport::Flow { .. } | Transport::Carrier => None,
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) enum Transport {
     },
     Quic(Box<QuicEnd>),
     Lookup(Lookup),
+    /// The trunk has all that there is to it.
+    Carrier,
 }
 
 /// One end.
@@ -61,7 +63,7 @@ impl End {
         match &self.transport {
             Transport::Tcp(endpoint) => endpoint.unsent(),
             Transport::Flow { unsent, .. } => *unsent,
-            Transport::Quic(_) | Transport::Lookup(_) => Bytes::ZERO,
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Carrier => Bytes::ZERO,
         }
     }
 
@@ -71,7 +73,7 @@ impl End {
             Transport::Tcp(endpoint) => endpoint.next_timeout(),
             Transport::Quic(quic) if !self.is_closed => quic.next_timeout(),
             Transport::Lookup(lookup) if !self.is_closed => lookup.next_timeout(),
-            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } => None,
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } | Transport::Carrier => None,
         }
     }
 
@@ -81,7 +83,7 @@ impl End {
             Transport::Tcp(endpoint) => endpoint.handle_timeout(now),
             Transport::Quic(quic) if !self.is_closed => quic.handle_timeout(now),
             Transport::Lookup(lookup) if !self.is_closed => lookup.handle_timeout(now),
-            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } => {}
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Flow { .. } | Transport::Carrier => {}
         }
     }
 

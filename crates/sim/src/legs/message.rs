@@ -45,6 +45,12 @@ pub(crate) enum Owner {
     Relay { peer: u32 },
     /// The trunk, of which it is a connection of this number.
     Trunk { connection: u32 },
+    /// farhop's terminal, as the proxy of this client.
+    Proxy { client: u32 },
+    /// farhop's gateway, which fetches.
+    Fetcher,
+    /// A server that is asked by farhop's gateway.
+    Source,
     /// Nobody any more.
     Nobody,
 }

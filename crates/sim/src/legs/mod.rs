@@ -71,7 +71,9 @@ impl Legs {
         let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
         let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
         self.opened += 1;
-        if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk) {
+        if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk)
+            && protocol != Protocol::Carrier
+        {
             trunk.open(now, leg, id.terminal);
         }
         self.peak = self.peak.max(self.legs.len());
@@ -83,7 +85,8 @@ impl Legs {
         let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
         Ok(match protocol {
             Protocol::Tcp => [Transport::Tcp(Endpoint::connect(now, tcp)?), Transport::Tcp(Endpoint::listen(tcp)?)],
-            Protocol::Rwbp | Protocol::Multiplexed => [flow(), flow()],
+            Protocol::Rwbp | Protocol::Multiplexed | Protocol::Tunnel | Protocol::Accelerated => [flow(), flow()],
+            Protocol::Carrier => [Transport::Carrier, Transport::Carrier],
             Protocol::Quic => {
                 [QuicEnd::client(now, quic)?, QuicEnd::server(quic)?].map(|end| Transport::Quic(Box::new(end)))
             }
@@ -99,10 +102,11 @@ impl Legs {
         self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number })
     }
 
-    /// The station of the trunk that is with an end, if the leg is a flow of it.
+    /// The station of the trunk that is with an end, if the leg is a flow of it or carries it.
     pub(crate) fn station_of(&self, leg: u32, side: Side) -> Option<StationId> {
         let Leg { route, ends, .. } = &self.legs[leg];
-        let trunk = self.trunk.as_ref().filter(|_| matches!(ends[side as usize].transport, Transport::Flow { .. }))?;
+        let is_of_trunk = matches!(ends[side as usize].transport, Transport::Flow { .. } | Transport::Carrier);
+        let trunk = self.trunk.as_ref().filter(|_| is_of_trunk)?;
         Some(trunk.station(side, route.line.terminal))
     }
 
@@ -132,7 +136,7 @@ impl Legs {
                 *unsent += message.bytes;
                 self.resume(now, leg, side);
             }
-            Transport::Quic(_) | Transport::Lookup(_) => {}
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Carrier => {}
         }
     }
 
@@ -178,6 +182,7 @@ impl Legs {
                 self.resume(now, leg, side);
             }
             Transport::Quic(_) | Transport::Lookup(_) => self.let_go(leg),
+            Transport::Carrier => {}
         }
     }
 
@@ -244,11 +249,12 @@ impl Legs {
             }
             // Datagrams are the boxes' own.
             Packet::Paced(_) => {}
-            Packet::Rwbp(_) => {
+            Packet::Rwbp(_) | Packet::Quic(_) if self.station_of(leg, side).is_some() => {
                 if let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) {
                     trunk.handle_packet(now, id, packet);
                 }
             }
+            Packet::Rwbp(_) => {}
             Packet::Quic(_) | Packet::Dns(_) => self.handle_datagram(now, leg, side, packet),
         }
     }

@@ -43,7 +43,7 @@ proptest! {
     fn bytes_are_delivered_dropped_or_held_at_any_instant(
         scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
         discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue"]),
-        architecture in select(vec![Architecture::Direct, Architecture::Split, Architecture::Rwbp, Architecture::Multiplexed, Architecture::PrefetchConventional, Architecture::Prefetch2013]),
+        architecture in select(Architecture::ALL.to_vec()),
         version in select(vec!["1.0", "1.1", "2", "3"]),
         dns in select(vec!["none", "near", "far"]),
         terminals in 2_u16..9,
@@ -75,7 +75,7 @@ proptest! {
         ]);
         let users = scenario.users.clone().expect("there are users");
         let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
-        let chain = Chain::of(architecture, scenario.prefetch_at).expect("it is known").carrying(scenario.http.version);
+        let chain = Chain::of(architecture, scenario.prefetch_at).carrying(scenario.http.version);
         let (meter, metrics) = (Meter::of_total(Instant::START), Metrics::new(Instant::START));
         let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
         let mut largest = 0;

@@ -4,8 +4,13 @@
 //! trunk at each terminal, or one at the gateway for all of them. A station takes of a flow what its send buffers take; the rest
 //! waits at the leg's end and counts as unread at the leg before, so that congestion reaches the source as a window that closes.
 
+mod accelerated;
 mod multiplexed;
 mod rwbp;
+mod tube;
+mod tunnel;
+
+pub(crate) use accelerated::{Accelerators, Want};
 
 use crate::architecture::Protocol;
 use crate::network::Side;
@@ -14,6 +19,7 @@ use farhop_scenario::Scenario;
 use farhop_units::{Bytes, Instant};
 use multiplexed::Lanes;
 use rwbp::Proxies;
+use tunnel::Tunnels;
 
 /// One end of the trunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +37,16 @@ pub(crate) enum Said {
     Transmit { leg: u32, packet: Packet },
     /// Write so much into a connection of the trunk.
     Carry { leg: u32, bytes: Bytes },
-    /// Of what has come over a connection of the trunk, so much has not been read.
-    Hold { leg: u32, unread: Bytes },
+    /// Of what has come to an end of a leg, so much has not been read.
+    Hold { leg: u32, side: Side, unread: Bytes },
+    /// Bytes of the response with an object go to the client at a leg.
+    Reply { leg: u32, object: u32, bytes: Bytes },
+    /// A client's connection ends with its response.
+    CloseClient { leg: u32 },
+    /// A server is to be asked: one of the client's, that with this host of its page.
+    Fetch { fetch: u32, client: u32, host: usize },
+    /// What carries flows is there at this end.
+    Up,
     /// Both ends know of this flow.
     Connected { flow: u32 },
     /// Bytes of a flow have arrived in order.
@@ -50,15 +64,37 @@ pub(crate) enum Trunk {
     Rwbp(Box<Proxies>),
     /// TCP connections that flows share.
     Multiplexed(Lanes),
+    /// farhop's tunnel.
+    Tunnel(Tunnels),
+    /// farhop's accelerator.
+    Accelerated(Accelerators),
 }
 
 impl Trunk {
     /// The trunk of an architecture whose legs over the link have this protocol, if that has one.
     pub(crate) fn of(scenario: &Scenario, protocol: Protocol) -> Option<Self> {
         match protocol {
-            Protocol::Tcp | Protocol::Quic | Protocol::Dns => None,
+            Protocol::Tcp | Protocol::Quic | Protocol::Dns | Protocol::Carrier => None,
             Protocol::Rwbp => Some(Self::Rwbp(Box::new(Proxies::new(scenario)))),
             Protocol::Multiplexed => Some(Self::Multiplexed(Lanes::new(scenario))),
+            Protocol::Tunnel => Some(Self::Tunnel(Tunnels::new(scenario))),
+            Protocol::Accelerated => Some(Self::Accelerated(Accelerators::new(scenario))),
+        }
+    }
+
+    /// The boxes, if that is what it is.
+    pub(crate) fn boxes(&mut self) -> Option<&mut Accelerators> {
+        match self {
+            Self::Accelerated(boxes) => Some(boxes),
+            Self::Rwbp(_) | Self::Multiplexed(_) | Self::Tunnel(_) => None,
+        }
+    }
+
+    /// What its connections are.
+    pub(crate) fn carrier(&self) -> Protocol {
+        match self {
+            Self::Rwbp(_) | Self::Multiplexed(_) => Protocol::Tcp,
+            Self::Tunnel(_) | Self::Accelerated(_) => Protocol::Carrier,
         }
     }
 
@@ -67,14 +103,23 @@ impl Trunk {
         match self {
             Self::Rwbp(_) => 0,
             Self::Multiplexed(lanes) => lanes.per_terminal(),
+            Self::Tunnel(_) | Self::Accelerated(_) => 1,
         }
     }
 
     /// A terminal has one more connection: this leg. Returns its number.
-    pub(crate) fn add_connection(&mut self, terminal: u16, leg: u32) -> u32 {
+    pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) -> u32 {
         match self {
             Self::Rwbp(_) => 0,
             Self::Multiplexed(lanes) => lanes.add_connection(terminal, leg),
+            Self::Tunnel(tunnels) => {
+                tunnels.add_connection(now, terminal, leg);
+                0
+            }
+            Self::Accelerated(boxes) => {
+                boxes.add_connection(now, terminal, leg);
+                0
+            }
         }
     }
 
@@ -83,6 +128,7 @@ impl Trunk {
         match self {
             Self::Rwbp(_) => {}
             Self::Multiplexed(lanes) => lanes.connected(id, connection),
+            Self::Tunnel(_) | Self::Accelerated(_) => {}
         }
     }
 
@@ -91,6 +137,8 @@ impl Trunk {
         match self {
             Self::Rwbp(_) => true,
             Self::Multiplexed(lanes) => lanes.is_up(),
+            Self::Tunnel(tunnels) => tunnels.is_up(),
+            Self::Accelerated(boxes) => boxes.is_up(),
         }
     }
 
@@ -99,6 +147,7 @@ impl Trunk {
         match self {
             Self::Rwbp(_) => {}
             Self::Multiplexed(lanes) => lanes.carried(id, connection, bytes),
+            Self::Tunnel(_) | Self::Accelerated(_) => {}
         }
     }
 
@@ -107,6 +156,7 @@ impl Trunk {
         match self {
             Self::Rwbp(_) => {}
             Self::Multiplexed(lanes) => lanes.set_outstanding(id, connection, unsent, unacknowledged),
+            Self::Tunnel(_) | Self::Accelerated(_) => {}
         }
     }
 
@@ -124,6 +174,9 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.open(now, flow, terminal),
             Self::Multiplexed(lanes) => lanes.open(flow, terminal),
+            Self::Tunnel(tunnels) => tunnels.open(now, flow, terminal),
+            // Its legs end at the boxes.
+            Self::Accelerated(_) => {}
         }
     }
 
@@ -132,6 +185,9 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.forget(now, flow, terminal),
             Self::Multiplexed(lanes) => lanes.forget(flow, terminal),
+            Self::Tunnel(tunnels) => tunnels.forget(flow, terminal),
+            // Its legs end at the boxes.
+            Self::Accelerated(_) => {}
         }
     }
 
@@ -140,6 +196,9 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.write(now, id, flow, bytes),
             Self::Multiplexed(lanes) => lanes.write(id, flow, bytes),
+            Self::Tunnel(tunnels) => tunnels.write(id, flow, bytes),
+            // Its legs end at the boxes.
+            Self::Accelerated(_) => Bytes::ZERO,
         }
     }
 
@@ -148,6 +207,9 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.finish(now, id, flow),
             Self::Multiplexed(lanes) => lanes.finish(id, flow),
+            Self::Tunnel(tunnels) => tunnels.finish(now, id, flow),
+            // Its legs end at the boxes.
+            Self::Accelerated(_) => {}
         }
     }
 
@@ -156,6 +218,9 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.read(now, id, flow, bytes),
             Self::Multiplexed(lanes) => lanes.read(id, flow, bytes),
+            Self::Tunnel(tunnels) => tunnels.read(now, id, flow, bytes),
+            // Its legs end at the boxes.
+            Self::Accelerated(_) => {}
         }
     }
 
@@ -163,6 +228,8 @@ impl Trunk {
     pub(crate) fn handle_packet(&mut self, now: Instant, id: StationId, packet: &Packet) {
         match (self, packet) {
             (Self::Rwbp(proxies), Packet::Rwbp(packet)) => proxies.handle_packet(now, id, packet),
+            (Self::Tunnel(tunnels), Packet::Quic(packet)) => tunnels.handle_packet(now, id, packet),
+            (Self::Accelerated(boxes), Packet::Quic(packet)) => boxes.handle_packet(now, id, packet),
             _ => debug_assert!(false, "a packet of another transport"),
         }
     }
@@ -172,6 +239,8 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.handle_timeout(now, id),
             Self::Multiplexed(_) => false,
+            Self::Tunnel(tunnels) => tunnels.handle_timeout(now, id),
+            Self::Accelerated(boxes) => boxes.handle_timeout(now, id),
         }
     }
 
@@ -179,15 +248,17 @@ impl Trunk {
     pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
         match self {
             Self::Rwbp(proxies) => proxies.set_link_room(now, id, room),
-            Self::Multiplexed(_) => {}
+            Self::Multiplexed(_) | Self::Tunnel(_) | Self::Accelerated(_) => {}
         }
     }
 
     /// The next thing that a station has to tell.
-    pub(crate) fn poll(&mut self, id: StationId) -> Option<Said> {
+    pub(crate) fn poll(&mut self, now: Instant, id: StationId) -> Option<Said> {
         match self {
             Self::Rwbp(proxies) => proxies.poll(id),
             Self::Multiplexed(lanes) => lanes.poll(id),
+            Self::Tunnel(tunnels) => tunnels.poll(now, id),
+            Self::Accelerated(boxes) => boxes.poll(now, id),
         }
     }
 
@@ -196,6 +267,8 @@ impl Trunk {
         match self {
             Self::Rwbp(proxies) => proxies.rearm(now, id),
             Self::Multiplexed(_) => None,
+            Self::Tunnel(tunnels) => tunnels.rearm(now, id),
+            Self::Accelerated(boxes) => boxes.rearm(now, id),
         }
     }
 }

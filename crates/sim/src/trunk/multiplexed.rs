@@ -182,7 +182,7 @@ impl Lanes {
         way.under_way -= bytes;
         let Connection { leg, ends, .. } = &mut connections[way.connection];
         ends[side].unread -= bytes;
-        said[side].push_back(Said::Hold { leg: *leg, unread: ends[side].unread });
+        said[side].push_back(Said::Hold { leg: *leg, side: id.side, unread: ends[side].unread });
     }
 
     /// So many bytes have come over a connection.
@@ -204,7 +204,7 @@ impl Lanes {
             see_to_close(flow, number, id.side, said);
         }
         // Told again when it has been read.
-        said[side].push_back(Said::Hold { leg: *leg, unread: ends[side].unread });
+        said[side].push_back(Said::Hold { leg: *leg, side: id.side, unread: ends[side].unread });
     }
 
     /// What an end of a connection has not sent yet, and what is not acknowledged.
@@ -347,7 +347,7 @@ mod tests {
         lanes.write(FAR, 1, Bytes::new(1000));
         lanes.finish(FAR, 1);
         lanes.carried(NEAR, 0, Bytes::new(1040));
-        let hold = |unread| Said::Hold { leg: 100, unread: Bytes::new(unread) };
+        let hold = |unread| Said::Hold { leg: 100, side: Side::Near, unread: Bytes::new(unread) };
         let received = |bytes, finished| Said::Received { flow: 1, bytes: Bytes::new(bytes), finished };
         assert_eq!(all(&mut lanes, NEAR), [received(1000, false), received(0, true), hold(1000)]);
         lanes.read(NEAR, 1, Bytes::new(600));

@@ -4,6 +4,7 @@
 //! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
 //! the wake-up stays, finds nothing to do, and is scheduled anew.
 
+mod accelerated;
 mod boxes;
 mod pages;
 mod transports;
@@ -13,7 +14,7 @@ use crate::architecture::Chain;
 use crate::client::Client;
 use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
-use crate::legs::Legs;
+use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::network::{Network, Side};
@@ -126,11 +127,14 @@ impl<'a> World<'a> {
             }
             Event::Paced { side, terminal } => self.wake_paced(StationId { side, terminal }),
             Event::Origin(leg) => {
-                self.answer(leg);
+                match self.legs.owner(leg, Side::Far) {
+                    Owner::Source => self.answer_gateway(leg),
+                    _ => self.answer(leg),
+                }
                 self.drain(leg, Side::Far)?;
             }
             Event::Client(client) => {
-                if self.clients[client as usize].handle_timeout(at, self.scenario.http) {
+                if self.clients[client as usize].handle_timeout(at, self.chain.http_of_clients(self.scenario.http)) {
                     self.wake(client);
                     self.rearm(client);
                 }

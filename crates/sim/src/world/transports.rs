@@ -55,6 +55,7 @@ impl World<'_> {
             tracer.observe(self.now, self.legs.number(leg), side, &state);
         }
         self.press_back(leg, side);
+        self.tell_backlog(leg, side);
         self.drain_connection(leg, side)?;
         self.rearm_end(leg, side);
         Ok(())
@@ -128,6 +129,7 @@ impl World<'_> {
                 self.wake(client);
             }
             Owner::Origin { .. } | Owner::Prefetcher { .. } | Owner::Relay { .. } | Owner::Nobody => {}
+            Owner::Proxy { .. } | Owner::Fetcher | Owner::Source => {}
         }
         Ok(())
     }
@@ -145,6 +147,9 @@ impl World<'_> {
             Owner::Browser { client, connection } => self.browse(client, connection, part),
             Owner::Origin { client } => self.serve(leg, client, part),
             Owner::Prefetcher { client } => self.ask_box(leg, client, part),
+            Owner::Proxy { client } => self.ask_terminal(leg, client, part),
+            Owner::Fetcher => self.take_to_gateway(leg, part),
+            Owner::Source => self.serve_gateway(leg, part),
             Owner::Relay { peer } => {
                 self.legs.write(self.now, peer, side.other(), part);
                 self.touched.push_back((peer, side.other()));
@@ -157,7 +162,8 @@ impl World<'_> {
     /// The other end will say no more.
     pub(super) fn finished(&mut self, leg: u32, side: Side) {
         match self.legs.owner(leg, side) {
-            Owner::Origin { .. } => self.legs.close(self.now, leg, side),
+            Owner::Origin { .. } | Owner::Fetcher | Owner::Source => self.legs.close(self.now, leg, side),
+            Owner::Proxy { .. } => self.leave_terminal(leg),
             Owner::Prefetcher { client } => {
                 self.legs.close(self.now, leg, side);
                 self.leave_box(leg, client);
@@ -179,6 +185,7 @@ impl World<'_> {
         let (span, is_last) = self.chain.span(number).expect("whoever opens a leg is not at the chain's end");
         let far = match is_last {
             true => Owner::Origin { client },
+            false if self.chain.ends_at_the_terminal() => Owner::Proxy { client },
             false if self.chain.duties().is_empty() => Owner::Opener { client, next: number + 1 },
             false => Owner::Prefetcher { client: self.boxes.behind(client) },
         };
@@ -212,7 +219,7 @@ mod tests {
         ];
         let scenario =
             farhop_scenario::open("demo", &assignments.map(str::to_owned)).expect("the assignments are right");
-        let chain = Chain::of(architecture, scenario.prefetch_at).expect("it is known");
+        let chain = Chain::of(architecture, scenario.prefetch_at);
         let client = Client::once(0, scenario.page.clone());
         let metrics = Metrics::new(Instant::START);
         let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_intervals(), metrics);

@@ -26,20 +26,23 @@ impl World<'_> {
 
     /// Opens the trunk's connections at each terminal that has clients.
     pub(super) fn open_trunk(&mut self) -> Result<(), SimError> {
-        let Some(count) = self.legs.trunk().map(|trunk| trunk.connections()) else { return Ok(()) };
+        let Some((count, carrier)) = self.legs.trunk().map(|trunk| (trunk.connections(), trunk.carrier())) else {
+            return Ok(());
+        };
         let terminals: BTreeSet<u16> = self.clients.iter().map(Client::terminal).collect();
         for terminal in terminals {
             for _ in 0..count {
-                self.open_connection(terminal)?;
+                self.open_connection(terminal, carrier)?;
             }
         }
         Ok(())
     }
 
-    fn open_connection(&mut self, terminal: u16) -> Result<(), SimError> {
+    fn open_connection(&mut self, terminal: u16, carrier: Protocol) -> Result<(), SimError> {
         let route = Route { line: Line { terminal, server: 0 }, near: Place::Terminal, far: Place::Gateway };
-        let leg = self.legs.open(self.now, (route, Protocol::Tcp), [Owner::Nobody; 2])?;
-        let Some(connection) = self.legs.trunk().map(|trunk| trunk.add_connection(terminal, leg)) else {
+        let leg = self.legs.open(self.now, (route, carrier), [Owner::Nobody; 2])?;
+        let now = self.now;
+        let Some(connection) = self.legs.trunk().map(|trunk| trunk.add_connection(now, terminal, leg)) else {
             return Ok(());
         };
         self.legs.give_to_trunk(leg, connection);
@@ -52,7 +55,12 @@ impl World<'_> {
         let Some((id, connection)) = self.legs.connection_of(leg, side) else { return };
         let Some(trunk) = self.legs.trunk() else { return };
         trunk.connected(id, connection);
-        if trunk.is_up() {
+        self.see_whether_up();
+    }
+
+    /// Who waits for the trunk begins when all of it is there.
+    fn see_whether_up(&mut self) {
+        if self.legs.trunk().is_some_and(|trunk| trunk.is_up()) {
             let begin = Duration::from_secs((self.now - Instant::START).as_secs() + 1) + SETTLED;
             self.clients.iter_mut().for_each(|client| client.begin_at(Instant::START + begin));
             (0..).zip(0..self.clients.len()).for_each(|(client, _)| self.rearm(client));
@@ -81,11 +89,12 @@ impl World<'_> {
     /// Takes in all that a station of the trunk has to say, then sees to its timer.
     pub(super) fn drain_station(&mut self, id: StationId) -> Result<(), SimError> {
         let StationId { side, terminal } = id;
+        let now = self.now;
         let room = self.network.queue_room(side, terminal);
         if let Some(trunk) = self.legs.trunk() {
             trunk.set_link_room(self.now, id, room);
         }
-        while let Some(said) = self.legs.trunk().and_then(|trunk| trunk.poll(id)) {
+        while let Some(said) = self.legs.trunk().and_then(|trunk| trunk.poll(now, id)) {
             self.hear(id, said)?;
         }
         self.network.settle(self.now, &mut self.events);
@@ -102,11 +111,21 @@ impl World<'_> {
                 self.legs.write(self.now, leg, side, Message { exchange: Exchange::Flows, bytes });
                 self.touch(leg, side);
             }
-            Said::Hold { leg, unread } => {
+            Said::Reply { leg, object, bytes } => {
+                self.legs.write(self.now, leg, Side::Far, Message { exchange: Exchange::Object(object), bytes });
+                self.touch(leg, Side::Far);
+            }
+            Said::CloseClient { leg } => {
+                self.legs.close(self.now, leg, Side::Far);
+                self.touch(leg, Side::Far);
+            }
+            Said::Fetch { fetch, client, host } => self.fetch(fetch, client, host)?,
+            Said::Hold { leg, side, unread } => {
                 if self.legs.hold(self.now, leg, side, unread) {
                     self.touch(leg, side);
                 }
             }
+            Said::Up => self.see_whether_up(),
             Said::Connected { flow } => self.connected(flow, side)?,
             Said::Received { flow, bytes, finished } => {
                 self.legs.read_flow(self.now, flow, side, bytes);
@@ -128,7 +147,7 @@ impl World<'_> {
     }
 
     /// An end may have something to say.
-    fn touch(&mut self, leg: u32, side: Side) {
+    pub(super) fn touch(&mut self, leg: u32, side: Side) {
         if self.touched.back() != Some(&(leg, side)) {
             self.touched.push_back((leg, side));
         }

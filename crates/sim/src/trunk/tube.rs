@@ -1,0 +1,399 @@
+//! farhop's own connection between one terminal and the gateway, with flows in it, as `crates/proxy` runs it.
+//!
+//! One QUIC connection at a set rate, up from the start; a stream for each flow, which carries the frames of `accel::wire` in their
+//! real sizes and takes effect frame by frame, a whole frame at a time. Each flow has credit of its own (`accel::credit`); what all
+//! flows have on the way or unsent is bounded by the connection's send buffer, for whose room flows wait in turn, a frame each.
+//! Bytes that come within one instant go into frames together, as a box reads all there is when it wakes.
+//!
+//! What differs from the proxies: a flow stays on one stream, where they change streams every 512 KiB (19 B); of flows that carry data
+//! the first that was opened goes first, not the first that had something to send; no keep-alives, no search for the path's MTU:
+//! 1452 B from the start.
+
+use crate::network::Side;
+use farhop_accel::credit::{INITIAL, ReceiveCredit, SendCredit, window};
+use farhop_accel::planning::priority::{Content, priority};
+use farhop_accel::tunnel::{ACK_EVERY, FLOW_MEMORY, FLOW_WINDOW, send_buffer};
+use farhop_accel::wire::{MAX_DATA_BYTES, varint_bytes};
+use farhop_scenario::Scenario;
+use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Sending};
+use farhop_transport::{Output, StreamId};
+use farhop_units::{Bytes, Instant, Rate};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Rate of the boxes where the link has none, as when farhop measures.
+const UNLIMITED: Rate = Rate::mbps(1000);
+/// No stream and no connection is held back by QUIC's own windows.
+const WIDE: Bytes = Bytes::new(1 << 50);
+/// The priority of a stream that has been given none: urgency 3 (RFC 9218 §4.1).
+const USUAL: i32 = -3;
+const MAX_DATA: Bytes = Bytes::new(MAX_DATA_BYTES as u64);
+
+/// What a frame is, without its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Opens a connection to a server.
+    Connect,
+    /// A request, a response or an announcement, which its sender keeps in this place.
+    Head(u32),
+    /// Bytes of a body or a connection.
+    Data(Bytes),
+    /// The sender's bytes are complete.
+    End,
+    /// The receiver takes so much.
+    Credit(u64),
+    /// Nobody wants the rest.
+    Reset,
+}
+
+/// What one end tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Carry this to the other end.
+    Transmit(Packet),
+    /// This end may send.
+    Up,
+    /// A frame of a flow has arrived whole.
+    Frame { flow: u32, mark: Mark },
+    /// A write that was not taken whole may go on.
+    Room { flow: u32 },
+}
+
+/// The connection with both its ends.
+#[derive(Debug)]
+pub(crate) struct Tube {
+    ends: [End; 2],
+    flows: BTreeMap<u32, Flow>,
+}
+
+#[derive(Debug)]
+struct End {
+    connection: Connection,
+    heard: VecDeque<Heard>,
+    /// When a wake-up is scheduled, if one is.
+    wake: Option<Instant>,
+    /// The number of the next flow that is opened here: even at the terminal, odd at the gateway.
+    next: u32,
+    /// Flows with bytes that are not in frames yet, and how many these are.
+    dirty: VecDeque<u32>,
+    gathered: Bytes,
+    /// Flows that wait for room, and the one that may write now.
+    queue: VecDeque<u32>,
+    turn: Option<u32>,
+    /// Flows whose receiver this is.
+    active: u64,
+}
+
+#[derive(Debug)]
+struct Flow {
+    ways: [Way; 2],
+}
+
+/// One direction of a flow.
+#[derive(Debug)]
+struct Way {
+    content: Content,
+    priority: i32,
+    send: SendCredit,
+    receive: ReceiveCredit,
+    /// Taken and not in frames yet.
+    gathered: Bytes,
+    waits_for_credit: bool,
+    /// Frames under way, each with the bytes that it takes.
+    frames: VecDeque<(Bytes, Mark)>,
+    /// Bytes of them that have arrived.
+    arrived: Bytes,
+    /// Of data, in whole frames.
+    delivered: u64,
+    has_ended: bool,
+}
+
+impl Tube {
+    /// The rates at which the near and the far end send.
+    pub(crate) fn rates(scenario: &Scenario) -> [Rate; 2] {
+        [&scenario.link.up, &scenario.link.down].map(|direction| direction.rate.unwrap_or(UNLIMITED))
+    }
+
+    /// A connection that its near end opens at `now`, with the rates of its ends.
+    pub(crate) fn open(now: Instant, rates: [Rate; 2]) -> Self {
+        const SET: &str = "a set rate needs no congestion controller";
+        let config = |side: Side| QuicConfig {
+            ack_every: ACK_EVERY,
+            stream_window: WIDE,
+            connection_window: WIDE,
+            send_buffer: WIDE,
+            sending: Sending::Rate(rates[side as usize]),
+            order: Order::Urgency,
+            ..QuicConfig::default()
+        };
+        let near = End::new(Connection::client(now, &config(Side::Near)).expect(SET), 0);
+        let far = End::new(Connection::server(&config(Side::Far)).expect(SET), 1);
+        Self { ends: [near, far], flows: BTreeMap::new() }
+    }
+
+    /// Opens a flow at one end, to carry this.
+    pub(crate) fn open_flow(&mut self, now: Instant, side: Side, content: Content) -> u32 {
+        let number = self.ends[side as usize].next;
+        self.ends[side as usize].next += 2;
+        let ways = [Side::Near, Side::Far].map(|sender| {
+            let receiver = &mut self.ends[sender.other() as usize];
+            let size = window(FLOW_MEMORY, receiver.active, FLOW_WINDOW);
+            receiver.active += 1;
+            Way::new(if sender == side { content } else { Content::Requested }, size)
+        });
+        self.flows.insert(number, Flow { ways });
+        [Side::Near, Side::Far].into_iter().for_each(|sender| self.prioritise(now, sender, number));
+        number
+    }
+
+    /// Nobody asks for a flow any more.
+    pub(crate) fn forget(&mut self, flow: u32) {
+        if let Some(flow) = self.flows.remove(&flow) {
+            for (way, side) in flow.ways.iter().zip([Side::Near, Side::Far]) {
+                self.ends[side as usize].gathered -= way.gathered;
+                self.ends[side.other() as usize].active -= 1;
+            }
+        }
+    }
+
+    /// Sends a frame that is no data and takes so many bytes beside kind, length and flow.
+    pub(crate) fn send(&mut self, now: Instant, side: Side, flow: u32, mark: Mark, fields: u64) {
+        self.flush(now, side, flow);
+        self.push(now, side, flow, mark, fields, Bytes::ZERO);
+        if mark == Mark::End {
+            self.see_to_finish(now, flow);
+        }
+    }
+
+    /// Sends a frame that takes so many bytes in all.
+    pub(crate) fn send_whole(&mut self, now: Instant, side: Side, flow: u32, mark: Mark, size: Bytes) {
+        self.flush(now, side, flow);
+        self.push_whole(now, side, flow, mark, size);
+    }
+
+    /// An end will say nothing more on a flow's stream, not even what it takes.
+    pub(crate) fn close(&mut self, now: Instant, side: Side, flow: u32) {
+        self.ends[side as usize].connection.finish(now, StreamId(flow));
+    }
+
+    /// Takes what there is room for of `bytes`; returns how much that was. [`Heard::Room`] says when there is more.
+    pub(crate) fn write(&mut self, side: Side, number: u32, bytes: Bytes) -> Bytes {
+        let Some(flow) = self.flows.get_mut(&number) else { return Bytes::ZERO };
+        let (end, way) = (&mut self.ends[side as usize], &mut flow.ways[side as usize]);
+        let granted = way.send.available() - way.gathered;
+        let taken = bytes.min(granted).min(end.room_for(number));
+        end.turn.take_if(|turn| *turn == number);
+        way.gathered += taken;
+        end.gathered += taken;
+        if taken > Bytes::ZERO && !end.dirty.contains(&number) {
+            end.dirty.push_back(number);
+        }
+        way.waits_for_credit = taken < bytes && taken == granted;
+        if taken < bytes && !way.waits_for_credit && !end.queue.contains(&number) {
+            end.queue.push_back(number);
+        }
+        taken
+    }
+
+    /// Of the data that has arrived at `side`, so much was passed on; of nothing, too, the flow's window is granted.
+    pub(crate) fn consumed(&mut self, now: Instant, side: Side, number: u32, bytes: Bytes) {
+        let Some(flow) = self.flows.get_mut(&number) else { return };
+        let has_ended = flow.ways[side as usize].has_ended && flow.ways[side.other() as usize].has_ended;
+        if let Some(limit) = flow.ways[side.other() as usize].receive.consume(bytes)
+            && !has_ended
+        {
+            self.push(now, side, number, Mark::Credit(limit), varint_bytes(limit), Bytes::ZERO);
+        }
+    }
+
+    /// Whether what a flow's sender has written is all that it was granted.
+    pub(crate) fn lacks_credit(&self, side: Side, flow: u32) -> bool {
+        self.flows.get(&flow).is_some_and(|flow| flow.ways[side as usize].waits_for_credit)
+    }
+
+    pub(crate) fn handle_packet(&mut self, now: Instant, side: Side, packet: &Packet) {
+        self.ends[side as usize].connection.handle_packet(now, packet);
+    }
+
+    /// The wake-up of an end has come. Returns whether it is the one that counts.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, side: Side) -> bool {
+        let counts = self.ends[side as usize].wake.take_if(|wake| *wake == now).is_some();
+        if counts {
+            while let Some(flow) = self.ends[side as usize].dirty.pop_front() {
+                self.flush(now, side, flow);
+            }
+            self.ends[side as usize].connection.handle_timeout(now);
+        }
+        counts
+    }
+
+    /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
+    pub(crate) fn rearm(&mut self, now: Instant, side: Side) -> Option<Instant> {
+        self.rearm_with(now, side, None)
+    }
+
+    /// The same if the box at that end has something to do at `own`.
+    pub(crate) fn rearm_with(&mut self, now: Instant, side: Side, own: Option<Instant>) -> Option<Instant> {
+        let end = &mut self.ends[side as usize];
+        let gathered = (!end.dirty.is_empty()).then_some(now);
+        let due = gathered.into_iter().chain(own).chain(end.connection.next_timeout()).min()?;
+        if end.wake.is_some_and(|wake| wake <= due) {
+            return None;
+        }
+        end.wake = Some(due);
+        Some(due)
+    }
+
+    /// The next thing that an end has to tell.
+    pub(crate) fn poll(&mut self, now: Instant, side: Side) -> Option<Heard> {
+        loop {
+            let end = &mut self.ends[side as usize];
+            if let Some(heard) = end.heard.pop_front() {
+                return Some(heard);
+            }
+            match end.connection.poll() {
+                Some(Output::Transmit { packet, .. }) => return Some(Heard::Transmit(packet)),
+                Some(Output::Connected { stream: None, .. }) => return Some(Heard::Up),
+                Some(Output::Received { stream, bytes, .. }) => self.receive(now, side, stream.0, bytes),
+                Some(_) => {}
+                None => return end.next_turn(),
+            }
+        }
+    }
+
+    /// Puts what has been gathered of a flow into frames.
+    fn flush(&mut self, now: Instant, side: Side, number: u32) {
+        while let Some(way) = self.flows.get_mut(&number).map(|flow| &mut flow.ways[side as usize])
+            && way.gathered > Bytes::ZERO
+        {
+            let bytes = way.gathered.min(MAX_DATA);
+            let offset = way.send.take(bytes);
+            way.gathered -= bytes;
+            self.ends[side as usize].gathered -= bytes;
+            self.push(now, side, number, Mark::Data(bytes), varint_bytes(offset), bytes);
+            self.prioritise(now, side, number);
+        }
+    }
+
+    fn push(&mut self, now: Instant, side: Side, number: u32, mark: Mark, fields: u64, payload: Bytes) {
+        let rest = varint_bytes(number.into()) + fields + payload.get();
+        self.push_whole(now, side, number, mark, Bytes::new(1 + varint_bytes(rest) + rest));
+    }
+
+    fn push_whole(&mut self, now: Instant, side: Side, number: u32, mark: Mark, size: Bytes) {
+        let Some(flow) = self.flows.get_mut(&number) else { return };
+        let way = &mut flow.ways[side as usize];
+        way.has_ended |= mark == Mark::End;
+        way.frames.push_back((size, mark));
+        self.ends[side as usize].connection.write(now, StreamId(number), size);
+    }
+
+    /// A stream ends when both have said all; until then there may be credit to be told.
+    fn see_to_finish(&mut self, now: Instant, number: u32) {
+        if self.flows.get(&number).is_some_and(|flow| flow.ways.iter().all(|way| way.has_ended)) {
+            self.ends.iter_mut().for_each(|end| end.connection.finish(now, StreamId(number)));
+        }
+    }
+
+    fn prioritise(&mut self, now: Instant, side: Side, number: u32) {
+        let Some(flow) = self.flows.get_mut(&number) else { return };
+        let way = &mut flow.ways[side as usize];
+        let wanted = priority(way.content, way.send.sent());
+        if core::mem::replace(&mut way.priority, wanted) != wanted {
+            let urgency = u8::try_from(wanted.unsigned_abs()).unwrap_or(u8::MAX);
+            self.ends[side as usize].connection.set_priority(now, StreamId(number), urgency, false);
+        }
+    }
+
+    /// Bytes of a flow's stream have arrived: the frames that are whole with them.
+    fn receive(&mut self, now: Instant, side: Side, number: u32, bytes: Bytes) {
+        let end = &mut self.ends[side as usize];
+        end.connection.read(now, StreamId(number), bytes);
+        let Some(Flow { ways }) = self.flows.get_mut(&number) else { return };
+        ways[side.other() as usize].arrived += bytes;
+        while let Some(mark) = ways[side.other() as usize].next_whole() {
+            match mark {
+                Mark::Credit(limit) => {
+                    let way = &mut ways[side as usize];
+                    way.send.grant(limit);
+                    if core::mem::take(&mut way.waits_for_credit) {
+                        end.heard.push_back(Heard::Room { flow: number });
+                    }
+                }
+                mark => end.heard.push_back(Heard::Frame { flow: number, mark }),
+            }
+        }
+    }
+}
+
+impl End {
+    fn new(connection: Connection, next: u32) -> Self {
+        Self {
+            connection,
+            heard: VecDeque::new(),
+            wake: None,
+            next,
+            dirty: VecDeque::new(),
+            gathered: Bytes::ZERO,
+            queue: VecDeque::new(),
+            turn: None,
+            active: 0,
+        }
+    }
+
+    fn room(&self) -> Bytes {
+        let buffer = send_buffer(self.connection.congestion_window());
+        buffer.saturating_sub(self.connection.held() + self.gathered)
+    }
+
+    /// What a flow may write now: while others wait, when it is its turn, one frame; a frame that is begun is taken whole.
+    fn room_for(&self, flow: u32) -> Bytes {
+        let room = self.room();
+        match self.turn {
+            _ if room == Bytes::ZERO => Bytes::ZERO,
+            Some(turn) if turn == flow && !self.queue.is_empty() => MAX_DATA,
+            Some(turn) if turn == flow => room.max(MAX_DATA),
+            None if self.queue.is_empty() => room.max(MAX_DATA),
+            _ => Bytes::ZERO,
+        }
+    }
+
+    /// Lets the next flow write, if there is room for it.
+    fn next_turn(&mut self) -> Option<Heard> {
+        if self.room() == Bytes::ZERO {
+            return None;
+        }
+        let flow = self.queue.pop_front()?;
+        self.turn = Some(flow);
+        Some(Heard::Room { flow })
+    }
+}
+
+impl Way {
+    fn new(content: Content, size: Bytes) -> Self {
+        Self {
+            content,
+            priority: USUAL,
+            send: SendCredit::new(INITIAL),
+            receive: ReceiveCredit::new(INITIAL, size),
+            gathered: Bytes::ZERO,
+            waits_for_credit: false,
+            frames: VecDeque::new(),
+            arrived: Bytes::ZERO,
+            delivered: 0,
+            has_ended: false,
+        }
+    }
+
+    /// The next frame that has arrived whole.
+    fn next_whole(&mut self) -> Option<Mark> {
+        let (size, mark) = *self.frames.front().filter(|(size, _)| *size <= self.arrived)?;
+        self.arrived -= size;
+        self.frames.pop_front();
+        if let Mark::Data(bytes) = mark {
+            let kept = self.receive.receive(self.delivered, bytes);
+            debug_assert!(kept.is_ok(), "more than was granted");
+            self.delivered += bytes.get();
+        }
+        Some(mark)
+    }
+}
