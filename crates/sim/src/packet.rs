@@ -19,6 +19,8 @@ pub(crate) enum Packet {
 /// Where servers listen (RFC 9114 §3.1, RFC 1035 §4.2.1).
 const HTTPS: u16 = 443;
 const DOMAIN: u16 = 53;
+/// Where the boxes of prefetch-2013 do; the paper gives no port.
+const BOXES: u16 = 2013;
 
 impl Content for Packet {
     fn wire_bytes(&self) -> Bytes {
@@ -46,7 +48,8 @@ impl Content for Packet {
             Self::Tcp(segment) => Upper::Tcp(segment),
             Self::Quic(_) => Upper::Udp { port: HTTPS },
             Self::Dns(_) => Upper::Udp { port: DOMAIN },
-            Self::Rwbp(_) | Self::Paced(_) => Upper::Other,
+            Self::Paced(_) => Upper::Udp { port: BOXES },
+            Self::Rwbp(_) => Upper::Other,
         }
     }
 }

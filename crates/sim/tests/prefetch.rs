@@ -147,12 +147,13 @@ proptest! {
         architecture in prop::sample::select(vec!["prefetch-conventional", "prefetch-2013"]),
         at in prop::sample::select(vec![NEAR, FAR]),
         version in prop::sample::select(vec!["1.0", "1.1", "1.1-pipelined"]),
+        window in prop::sample::select(vec!["3 kB", "20 kB", "unlimited"]),
         losses in prop::array::uniform3(0_u32..6), kbps in 100_u64..20_000, jitter in 1_u64..100, seed in 0_u64..1000,
     ) {
         let [lan, link, wan] = losses.map(|loss| format!("loss={loss} %"));
         let scenario = scenario("demo", &[
             &format!("run.architectures={architecture}"), at, &format!("http.version={version}"),
-            &format!("lan.{lan}"), &format!("link.down.{link}"), &format!("link.up.{link}"), &format!("wan.{wan}"),
+            &format!("tcp.max_window={window}"), &format!("lan.{lan}"), &format!("link.down.{link}"), &format!("link.up.{link}"), &format!("wan.{wan}"),
             &format!("link.down.jitter=uniform max={jitter}ms"), "link.down.duplication=1 %",
             &format!("link.down.rate={kbps} kbit/s"), "wan.delay=10 ms", "lan.rate=5 Mbit/s",
             "page.objects=8", "page.size=30 kB", "run.runs=1",

@@ -50,6 +50,8 @@ pub(crate) struct Legs {
     quic: QuicConfig,
     /// What the legs over the far link are flows of, if it is not TCP that they are.
     trunk: Option<Trunk>,
+    /// Those for datagrams, which are no connections.
+    ways: usize,
     peak: usize,
     opened: u64,
 }
@@ -57,7 +59,7 @@ pub(crate) struct Legs {
 impl Legs {
     pub(crate) fn new(scenario: &Scenario, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
-        Self { legs: Slab::new(), tcp, quic, trunk, peak: 0, opened: 0 }
+        Self { legs: Slab::new(), tcp, quic, trunk, ways: 0, peak: 0, opened: 0 }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -76,7 +78,7 @@ impl Legs {
         {
             trunk.open(now, leg, id.terminal);
         }
-        self.peak = self.peak.max(self.legs.len());
+        self.peak = self.peak.max(self.len());
         Ok(leg)
     }
 
@@ -99,6 +101,7 @@ impl Legs {
         let end = || End::new(Transport::Flow { unsent: Bytes::ZERO, closes: false }, Owner::Nobody);
         let (ends, number) = ([end(), end()], self.opened);
         self.opened += 1;
+        self.ways += 1;
         self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number })
     }
 
@@ -221,7 +224,13 @@ impl Legs {
 
     /// How many legs there are.
     pub(crate) fn len(&self) -> usize {
-        self.legs.len()
+        self.legs.len() - self.ways
+    }
+
+    /// How many there have been.
+    #[cfg(test)]
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened
     }
 
     /// Most legs that there were at once.

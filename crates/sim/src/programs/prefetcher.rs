@@ -60,6 +60,8 @@ struct Object {
     size: Bytes,
     arrived: Bytes,
     origin: Origin,
+    /// The leg over which it is coming.
+    source: Option<u32>,
 }
 
 /// What a connection is waiting for.
@@ -143,7 +145,7 @@ impl Prefetcher {
     pub(crate) fn arrived(&mut self, number: usize, bytes: Bytes) {
         let Some(object) = self.objects.get_mut(number) else { return };
         object.arrived += bytes;
-        let Object { header, size, arrived, origin } = *object;
+        let Object { header, size, arrived, origin, .. } = *object;
         if origin == Origin::Ahead {
             self.held += bytes;
             if self.duty == Duty::Push && arrived == size {
@@ -156,6 +158,20 @@ impl Prefetcher {
         for leg in legs.map(|(leg, _)| *leg).collect::<Vec<_>>() {
             self.answer(leg);
         }
+    }
+
+    /// An object is coming over a leg on the server's side. Returns the leg that waits for the rest, if there is one and a rest.
+    pub(crate) fn comes_over(&mut self, number: usize, leg: u32) -> Option<u32> {
+        let object = self.objects.get_mut(number)?;
+        object.source = (object.arrived < object.size).then_some(leg);
+        object.source?;
+        self.queues.iter().find(|(_, queue)| queue.objects.front() == Some(&number)).map(|(asker, _)| *asker)
+    }
+
+    /// The leg over which what a leg waits for is coming.
+    pub(crate) fn source_of(&self, leg: u32) -> Option<u32> {
+        let number = *self.queues.get(&leg)?.objects.front()?;
+        self.objects[number].source
     }
 
     /// A leg is over.

@@ -6,7 +6,7 @@
 
 use super::{Event, World, origin_of};
 use crate::client::Client;
-use crate::legs::{Exchange, Legs, Message};
+use crate::legs::{Exchange, Legs, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
 use crate::paced::{Content, Paced, Said};
 use crate::packet::Packet;
@@ -83,13 +83,37 @@ impl World<'_> {
         self.serve_box(client);
     }
 
-    /// A part of a response has reached the client behind a box. Returns whether that is what the client is.
-    pub(super) fn stock(&mut self, client: u32, part: Message) -> bool {
+    /// A part of a response has reached the client behind a box, over a leg if it was asked for. Returns whether that is what the
+    /// client is.
+    pub(super) fn stock(&mut self, client: u32, leg: Option<u32>, part: Message) -> bool {
         let Some(page) = self.boxes.page(client) else { return false };
         let Exchange::Object(number) = part.exchange else { return true };
         page.arrived(number as usize, part.bytes);
+        let source = leg.map(|leg| (leg, page.comes_over(number as usize, leg)));
         self.serve_box(client);
+        if let Some((leg, asker)) = source {
+            self.hold_back(leg, asker);
+        }
         true
+    }
+
+    /// What waits at the leg that has asked, the box has not read from the one over which it comes.
+    fn hold_back(&mut self, leg: u32, asker: Option<u32>) {
+        let backlog = asker.map_or(Bytes::ZERO, |asker| self.legs.backlog(asker, Side::Far));
+        if self.legs.hold(self.now, leg, Side::Near, backlog) {
+            self.touched.push_back((leg, Side::Near));
+        }
+    }
+
+    /// The same when what waits at a leg has become less.
+    pub(super) fn let_on(&mut self, asker: u32, client: u32) {
+        let source = self.boxes.page(client).and_then(|page| page.source_of(asker));
+        // Its place may be another leg's by now.
+        let is_its =
+            |leg: &u32| matches!(self.legs.owner(*leg, Side::Near), Owner::Browser { client: of, .. } if of == client);
+        if let Some(leg) = source.filter(is_its) {
+            self.hold_back(leg, Some(asker));
+        }
     }
 
     /// A leg that ends at a box is over.
@@ -213,7 +237,7 @@ impl World<'_> {
                 Said::Transmit { leg, packet } => self.transmit(leg, id.side, Packet::Paced(packet)),
                 Said::Received { content: Content { client, object, .. }, bytes } => {
                     let part = Message { exchange: Exchange::Object(object), bytes };
-                    self.stock(self.boxes.behind(client), part);
+                    self.stock(self.boxes.behind(client), None, part);
                 }
             }
         }

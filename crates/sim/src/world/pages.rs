@@ -16,10 +16,11 @@ impl World<'_> {
     pub(super) fn browse(&mut self, client: u32, connection: u32, part: Message) {
         let Some(browser) = &mut self.clients[client as usize].browser else { return };
         let took = browser.received(self.now, connection, part);
-        if !self.stock(client, part)
-            && let Some(took) = took
-        {
-            self.metrics.object(self.now, took);
+        let leg = browser.leg(connection as usize);
+        match took {
+            _ if self.stock(client, leg, part) => {}
+            Some(took) => self.metrics.object(self.now, took),
+            None => {}
         }
         self.wake(client);
     }
