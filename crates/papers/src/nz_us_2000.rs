@@ -12,7 +12,7 @@ use farhop_results::Architecture;
 use farhop_results::reproduction::{Axis, Claim, Figure, Origin, Reproduction, Verdict};
 use farhop_sim::{ReplayConfig, Replayed, replay};
 use farhop_units::Bytes;
-use farhop_web::logs::{Hosts, LogRecord, Parameters, generate, generate_hosts, merge_days, raise};
+use farhop_web::logs::{Hosts, LogRecord, Parameters, generate, generate_hosts, merge_days, raised};
 use std::time::Duration;
 
 /// The figures that are simulated.
@@ -112,7 +112,12 @@ impl Log {
         let day = |day| generate(&Parameters { day, ..Parameters::default() }, SEED);
         let records = merge_days((0..days).map(day).collect());
         let shift = Parameters::default().interval / (copies + 1);
-        Self { records: raise(&records, copies, shift), hosts: generate_hosts(&Parameters::default(), SEED) }
+        let copied = raised(&records, copies, shift).map(|raised| LogRecord {
+            at: raised.at,
+            layer: raised.layer,
+            ..raised.record.clone()
+        });
+        Self { records: copied.collect(), hosts: generate_hosts(&Parameters::default(), SEED) }
     }
 }
 

@@ -37,22 +37,32 @@ fn moved(at: Duration, start: Duration, first: Duration) -> Duration {
     }
 }
 
-/// The log with `copies` more of itself, the n-th `n × shift` later. What a copy would have beyond the end of the log comes at its
-/// beginning instead (ours: the paper does not say), so that the load is raised evenly and the log stays as long as it is. Memory grows with the
-/// copies, of which the caller knows how many it can hold.
-pub fn raise(records: &[LogRecord], copies: u32, shift: Duration) -> Vec<LogRecord> {
+/// A request of a log whose load is raised.
+#[derive(Debug, Clone, Copy)]
+pub struct Raised<'a> {
+    /// The request.
+    pub record: &'a LogRecord,
+    /// When it comes here.
+    pub at: Duration,
+    /// Its layer here ([`LogRecord::layer`]).
+    pub layer: u32,
+}
+
+/// The log, then `copies` more of itself, the n-th `n × shift` later. What a copy would have beyond the end of the log comes at its
+/// beginning instead (ours: the paper does not say), so that the load is raised evenly and the log stays as long as it is.
+pub fn raised(records: &[LogRecord], copies: u32, shift: Duration) -> impl Iterator<Item = Raised<'_>> {
     let begin = records.iter().map(|record| record.at).min().unwrap_or_default();
     let end = records.iter().map(|record| record.at).max().unwrap_or_default();
     // One nanosecond more, so that first and last request stay apart.
     let length = (end - begin).as_nanos() + 1;
     let layers = records.iter().map(|record| record.layer.saturating_add(1)).max().unwrap_or_default();
-    let rotated = |record: &LogRecord, copy: u32| {
+    let rotated = move |record: &LogRecord, copy: u32| {
         let offset = ((record.at - begin).as_nanos() + shift.as_nanos() * u128::from(copy)) % length;
-        let at = begin + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX));
-        LogRecord { at, layer: copy.saturating_mul(layers).saturating_add(record.layer), ..record.clone() }
+        begin + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     };
-    let copy = |copy: u32| records.iter().map(move |record| rotated(record, copy));
-    let mut raised: Vec<LogRecord> = (0..=copies).flat_map(copy).collect();
-    raised.sort_by_key(|record| record.at);
-    raised
+    let copy = move |copy: u32| {
+        let layer = move |record: &LogRecord| copy.saturating_mul(layers).saturating_add(record.layer);
+        records.iter().map(move |record| Raised { record, at: rotated(record, copy), layer: layer(record) })
+    };
+    (0..=copies).flat_map(copy)
 }

@@ -1,7 +1,7 @@
 //! Logs of proxies and servers: who asked for what, when, and what came.
 //!
 //! Read are Squid's native format, the Common Log Format and the Combined one ([`read()`]); broken lines are counted and skipped, or refused
-//! ([`Strictness`]). Logs are put together and multiplied by [`merge_days`] and [`raise`], as trace-driven simulations do to
+//! ([`Strictness`]). Logs are put together and multiplied by [`merge_days`] and [`raised`], as trace-driven simulations do to
 //! raise the load (nz-us-2000), and made from nothing by [`generate`]. [`Hosts`] is the 2000 paper's host file: what is known of each
 //! server's TCP.
 //!
@@ -31,7 +31,7 @@ mod tests;
 
 pub use generator::{Parameters, generate, generate_hosts};
 pub use hosts::{Host, Hosts, HostsError};
-pub use merge::{merge_days, raise};
+pub use merge::{Raised, merge_days, raised};
 pub use read::{BrokenLine, Format, Log, LogError, Strictness, read};
 pub use squid::to_squid;
 
@@ -61,7 +61,7 @@ pub struct LogRecord {
     pub duration: Option<Duration>,
     /// Media type of the response; `None` where a log does not say.
     pub media_type: Option<Box<str>>,
-    /// 0 for the log that a load was raised from; further days ([`merge_days`]) and copies ([`raise`]) count on. The requests of layer
+    /// 0 for the log that a load was raised from; further days ([`merge_days`]) and copies ([`raised`]) count on. The requests of layer
     /// 0 are the same at every load: the "sample HTTP requests that were present in all simulations" of nz-us-2000.
     pub layer: u32,
 }

@@ -28,6 +28,11 @@ impl Format {
         }
     }
 
+    /// Whether sizes of responses in this format include their heads.
+    pub const fn counts_heads(self) -> bool {
+        matches!(self, Self::Squid)
+    }
+
     fn parse(self, line: &str) -> Result<LogRecord, &'static str> {
         match self {
             Self::Squid => squid::parse(line),

@@ -4,6 +4,14 @@ use proptest::prelude::*;
 const SQUID: &str = "868917600.250   1250 10.0.0.7 TCP_MISS/200 8192 GET http://www.example.com:8080/a.gif - DIRECT/192.0.2.1 image/gif\n";
 const COMMON: &str = r#"host.example.com - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
 
+/// What a log becomes when its load is raised, in the order of times.
+fn raise(records: &[LogRecord], copies: u32, shift: Duration) -> Vec<LogRecord> {
+    let record = |Raised { record, at, layer }: Raised<'_>| LogRecord { at, layer, ..record.clone() };
+    let mut all: Vec<LogRecord> = raised(records, copies, shift).map(record).collect();
+    all.sort_by_key(|record| record.at);
+    all
+}
+
 fn squid(text: &str) -> Log {
     read(text.as_bytes(), Format::Squid, Strictness::Skip).unwrap()
 }
