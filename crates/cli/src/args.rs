@@ -64,6 +64,9 @@ pub(crate) struct Changes {
     /// Seed of everything random; the same as --set run.seed=N
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Refuse logs with broken lines instead of skipping them; the same as --set log.broken=refuse
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -234,10 +237,11 @@ impl Command {
 }
 
 impl Changes {
-    /// The assignments in force, the seed among them.
+    /// The assignments in force, the seed and what is refused among them.
     pub(crate) fn assignments(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| format!("run.seed={seed}"));
-        self.set.iter().cloned().chain(seed).collect()
+        let strict = self.strict.then(|| "log.broken=refuse".to_owned());
+        self.set.iter().cloned().chain(seed).chain(strict).collect()
     }
 }
 

@@ -121,3 +121,51 @@ fn emulate_returns_the_exit_status_of_its_command() {
     assert_eq!(String::from_utf8_lossy(&resolved.stdout).trim(), "4", "{}", stderr(&resolved));
     assert!(stderr(&resolved).contains("late"), "the summary tells the lateness: {}", stderr(&resolved));
 }
+
+#[test]
+fn logs_are_simulated_and_their_broken_lines_told_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |end: u32, name: &str| {
+        format!("{end}.000 1000 c TCP_MISS/200 9000 GET http://{name}/ - DIRECT/{name} text/html\n")
+    };
+    let log = format!("{}half a line\n{}", line(868_917_601, "a.example"), line(868_917_603, "b.example"));
+    std::fs::write(folder.path().join("access.log"), log).unwrap();
+    let file = folder.path().join("replay.toml");
+    let text = "version = 1\n[link]\norbit = \"geo elevation=40deg\"\n[link.down]\nrate = \"2 Mbit/s\"\n[log]\nfile = \"access.log\"\n\
+                [run]\narchitectures = [\"direct\", \"multiplexed\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+
+    let results = json(&farhop(&["simulate", file, "--json"]));
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(
+            (row["log"]["sample_count"].as_u64(), row["log"]["unanswered"].as_u64()),
+            (Some(2), Some(0)),
+            "{row}"
+        );
+        let note = row["note"].as_str().unwrap();
+        assert!(note.contains("access.log: 3 lines, 1 broken: line 2: no time in seconds since 1970"), "{note}");
+    }
+    let [direct, shared] = [0, 1].map(|place: usize| rows[place]["log"]["sample_mean_s"].as_f64().unwrap());
+    assert!(shared > 1.0 && shared < direct, "{shared} and {direct}");
+
+    let out = folder.path().join("out");
+    let shown = farhop(&["simulate", file, "--out", out.to_str().unwrap()]);
+    let table = String::from_utf8(shown.stdout).unwrap();
+    assert!(table.contains("What the log's requests met:"), "{table}");
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("What the log's requests met"));
+    let again = json(&farhop(&["simulate", out.join("scenario.toml").to_str().unwrap(), "--json"]));
+    assert_eq!(again["rows"][0]["log"], rows[0]["log"], "the resolved scenario has the log with it");
+
+    let strict = farhop(&["simulate", file, "--strict"]);
+    assert_eq!(strict.status.code(), Some(2));
+    let error = stderr(&strict);
+    assert!(
+        error.contains("replay.toml:7: log.file = \"access.log\": access.log: line 2: no time in seconds"),
+        "{error}"
+    );
+    assert!(error.contains("accepted: lines of the squid format, or broken = \"skip\""), "{error}");
+    assert_eq!(farhop(&["check", "demo", "--strict"]).status.code(), Some(0), "there is nothing to refuse");
+}

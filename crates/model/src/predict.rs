@@ -238,6 +238,7 @@ fn row(scenario: &Scenario, architecture: Architecture, answer: &Answer) -> Opti
         note: Some(note(scenario, answer, answer.time < limit)),
         breakdown: Vec::new(),
         users: None,
+        log: None,
     })
 }
 
@@ -297,6 +298,7 @@ pub(crate) mod tests {
             },
             page_notes: Vec::new(),
             users: None,
+            log: None,
             http: HttpConfig::DEFAULT,
             run: RunConfig { architectures: vec![Architecture::Direct], runs: 1, seed: 0 },
         }

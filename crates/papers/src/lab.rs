@@ -79,7 +79,7 @@ impl<'a> Lab<'a> {
     pub(crate) fn replays(&mut self) -> Found<nz_us_2000::Experiment> {
         let effort = self.effort;
         let heard = &mut *self.heard;
-        self.replays.get_or_insert_with(|| nz_us_2000::experiment(effort, heard).map(Rc::new)).clone()
+        self.replays.get_or_insert_with(|| nz_us_2000::Experiment::run(effort, heard).map(Rc::new)).clone()
     }
 
     /// One page load, the first of as many as the scenario has; and the row of them all.

@@ -1,35 +1,89 @@
-//! What a population of users met: two lines for each row that has users.
+//! Many response times of one row: pages and objects of users, or requests of a log.
 
 use crate::{comparison, format};
-use farhop_results::{Results, Row, UserTimes};
+use farhop_results::{RequestTimes, Results, Row, UserTimes};
 
 /// Headings of [`lines`].
 pub(crate) const HEADINGS: [&str; 7] = ["architecture", "source", "what", "count", "p50, s", "p95, s", "mean, s"];
 
-/// The rows that have users.
-pub(crate) fn rows(results: &Results) -> impl Iterator<Item = (&Row, &UserTimes)> {
-    results.rows.iter().filter_map(|row| Some((row, row.users.as_ref()?)))
+/// Response times of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    what: &'static str,
+    count: u64,
+    pub(crate) p50_s: f64,
+    pub(crate) p95_s: f64,
+    pub(crate) mean_s: f64,
+    /// Half-width of the mean's confidence interval.
+    mean_error_s: Option<f64>,
 }
 
-/// Its pages and its objects, a line each: architecture and source, how many, median, 95th percentile, mean.
-pub(crate) fn lines(row: &Row, users: &UserTimes) -> [[String; 7]; 2] {
-    let mean = format::seconds(users.page_load_mean_s);
-    let error = users.page_load_mean_error_s.map(|error| format!(" ± {}", format::seconds(error))).unwrap_or_default();
-    let name = comparison::name(row.architecture, Some(row.state));
-    let line = |what: &str, count: u64, p50: f64, p95: f64, mean: String| {
-        let [p50, p95] = [p50, p95].map(format::seconds);
-        [name.clone(), row.source.to_string(), what.to_owned(), count.to_string(), p50, p95, mean]
-    };
-    let pages = line("pages", users.count, users.page_load_p50_s, users.page_load_p95_s, mean + &error);
-    let objects_mean = format::seconds(users.object_mean_s);
-    [pages, line("objects", users.object_count, users.object_p50_s, users.object_p95_s, objects_mean)]
+/// Whose times they are.
+pub(crate) fn title(results: &Results) -> &'static str {
+    if results.rows.iter().any(|row| row.log.is_some()) { "What the log's requests met" } else { "What users met" }
 }
 
-/// How many pages were not complete when time was up; nothing if all were.
+/// The rows that have such times, with those times, the most important kind first.
+pub(crate) fn rows(results: &Results) -> impl Iterator<Item = (&Row, Vec<Times>)> {
+    let all = results.rows.iter().map(|row| (row, times(row)));
+    all.filter(|(_, times)| !times.is_empty())
+}
+
+fn times(row: &Row) -> Vec<Times> {
+    let users = row.users.as_ref().map(|users| of_users(users).to_vec());
+    users.or_else(|| row.log.as_ref().map(|log| vec![of_log(log)])).unwrap_or_default()
+}
+
+fn of_users(users: &UserTimes) -> [Times; 2] {
+    [
+        Times {
+            what: "pages",
+            count: users.count,
+            p50_s: users.page_load_p50_s,
+            p95_s: users.page_load_p95_s,
+            mean_s: users.page_load_mean_s,
+            mean_error_s: users.page_load_mean_error_s,
+        },
+        Times {
+            what: "objects",
+            count: users.object_count,
+            p50_s: users.object_p50_s,
+            p95_s: users.object_p95_s,
+            mean_s: users.object_mean_s,
+            mean_error_s: None,
+        },
+    ]
+}
+
+fn of_log(log: &RequestTimes) -> Times {
+    Times {
+        what: "requests",
+        count: log.sample_count,
+        p50_s: log.sample_p50_s,
+        p95_s: log.sample_p95_s,
+        mean_s: log.sample_mean_s,
+        mean_error_s: log.sample_mean_error_s,
+    }
+}
+
+/// A line for each kind: architecture and source, how many, median, 95th percentile, mean.
+pub(crate) fn lines<'a>(row: &'a Row, times: &'a [Times]) -> impl Iterator<Item = [String; 7]> + 'a {
+    times.iter().map(|times| {
+        let [p50, p95, mean] = [times.p50_s, times.p95_s, times.mean_s].map(format::seconds);
+        let error = times.mean_error_s.map(|error| format!(" ± {}", format::seconds(error))).unwrap_or_default();
+        let name = comparison::name(row.architecture, Some(row.state));
+        [name, row.source.to_string(), times.what.to_owned(), times.count.to_string(), p50, p95, mean + &error]
+    })
+}
+
+/// How many pages or requests were not complete when time was up; nothing if all were.
 pub(crate) fn unfinished(results: &Results) -> Option<String> {
-    let counts: Vec<String> = rows(results)
-        .filter(|(_, users)| users.unfinished > 0)
-        .map(|(row, users)| format!("{} {} ({})", row.architecture, users.unfinished, row.source))
-        .collect();
-    (!counts.is_empty()).then(|| format!("pages not complete when the measured time ended: {}", counts.join(", ")))
+    let count = |row: &Row| {
+        let of_users = row.users.as_ref().map(|users| users.unfinished);
+        of_users.or_else(|| row.log.as_ref().map(|log| log.unanswered)).filter(|count| *count > 0)
+    };
+    let rows = results.rows.iter().filter_map(|row| Some((row, count(row)?)));
+    let counts: Vec<String> =
+        rows.map(|(row, count)| format!("{} {count} ({})", row.architecture, row.source)).collect();
+    (!counts.is_empty()).then(|| format!("not complete when the measured time ended: {}", counts.join(", ")))
 }

@@ -38,21 +38,21 @@ fn ranking_text(results: &Results) -> String {
     format!("\n{}{lines}", wrap(&format!("ranking: {conclusion}"), "    "))
 }
 
-/// What users met; nothing without users.
+/// What users or a log's requests met; nothing without them.
 fn population_text(results: &Results) -> String {
     if population::rows(results).next().is_none() {
         return String::new();
     }
     let mut table = ruled();
     table.set_header(population::HEADINGS);
-    for (row, users) in population::rows(results) {
-        table.add_rows(population::lines(row, users));
+    for (row, times) in population::rows(results) {
+        table.add_rows(population::lines(row, &times));
     }
     for column in table.column_iter_mut().skip(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let unfinished = population::unfinished(results).map(|text| wrap(&text, "    ")).unwrap_or_default();
-    format!("\nwhat users met:\n{}\n{unfinished}", table.trim_fmt())
+    format!("\n{}:\n{}\n{unfinished}", population::title(results), table.trim_fmt())
 }
 
 /// A table with rules above, below and under its header, as wide as a terminal.

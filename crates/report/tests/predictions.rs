@@ -37,7 +37,7 @@ fn a_short_link_has_no_benefit() {
 #[test]
 fn users_have_a_line_for_pages_and_one_for_objects() {
     let text = table(&populations());
-    let users = text.split_once("\nwhat users met:\n").map(|(_, users)| users).unwrap_or_default();
+    let users = text.split_once("\nWhat users met:\n").map(|(_, users)| users).unwrap_or_default();
     insta::assert_snapshot!(users, @"
     ───────────────────────────────────────────────────────────────────────────────────
      architecture        source      what      count   p50, s   p95, s         mean, s

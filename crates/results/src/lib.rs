@@ -14,8 +14,8 @@ mod words;
 pub use grid::{Grid, GridPoint};
 pub use prediction::{Rank, Wait, Waiting};
 pub use run::{
-    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Results, Row, SimulationCost, TransferPrediction,
-    UserTimes,
+    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, RequestTimes, Results, Row, SimulationCost,
+    TransferPrediction, UserTimes,
 };
 pub use sample::Sample;
 pub use series::{ConnectionSeries, QueuePoint, SegmentPoint, TraceSeries, WindowPoint};

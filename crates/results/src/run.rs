@@ -94,6 +94,38 @@ pub struct Row {
     /// What a population of users met, where there is one; `page_load_s` is then the median of their pages.
     #[serde(flatten)]
     pub users: Option<UserTimes>,
+    /// What became of a log's requests, where one is replayed; `page_load_s` is then the median time of its own requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<RequestTimes>,
+}
+
+/// What became of a log's requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RequestTimes {
+    /// Requests of the sample that were answered: those of the log itself, which are the same however its load is raised.
+    pub sample_count: u64,
+    /// Median of their times from the request's arrival to the reply's last byte, in s.
+    pub sample_p50_s: f64,
+    /// 95th percentile of these times, in s.
+    pub sample_p95_s: f64,
+    /// Mean of these times, in s.
+    pub sample_mean_s: f64,
+    /// Half-width of the mean's 95 % confidence interval, over runs with other seeds, in s; absent with one.
+    pub sample_mean_error_s: Option<f64>,
+    /// Requests that were answered, those of further days and copies included.
+    pub answered: u64,
+    /// Requests that were not.
+    pub unanswered: u64,
+    /// Most bytes that waited for the link down at once.
+    pub peak_queue_bytes: u64,
+    /// Most bytes that waited for the link up at once.
+    pub peak_queue_up_bytes: u64,
+    /// Packets that the link dropped.
+    pub dropped: u64,
+    /// Most connections to servers at once.
+    pub peak_connections: u64,
+    /// Share of the link's rate down that was used from the first request to the last; absent if it is unlimited.
+    pub down_used: Option<f64>,
 }
 
 /// Response times that a population of users met.

@@ -26,6 +26,7 @@ impl Row {
             note,
             breakdown: Vec::new(),
             users: None,
+            log: None,
         })
     }
 }

@@ -1,9 +1,13 @@
-//! Files that a scenario names: pages and traces.
+//! Files that a scenario names: pages, traces, logs.
 
 use crate::shipped;
 use farhop_units::ParseError;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Larger pages, recordings and traces are mistakes, or no files at all.
+const LARGEST: u64 = 512 << 20;
 
 /// Where they are.
 #[derive(Debug, Clone)]
@@ -19,10 +23,18 @@ pub(crate) enum Files {
 impl Files {
     /// The text of the file at `path`; `what` it should be and what is `accepted` are for the error.
     pub(crate) fn read(&self, path: &str, what: &str, accepted: &str) -> Result<String, ParseError> {
-        let shipped = || shipped::file(path).map(str::to_owned);
+        let no_text = || ParseError::new(format!("the {what} is no text in UTF-8"), accepted);
+        String::from_utf8(self.read_bytes(path, what, accepted)?).map_err(|_| no_text())
+    }
+
+    /// The same of a file that may hold anything.
+    pub(crate) fn read_bytes(&self, path: &str, what: &str, accepted: &str) -> Result<Vec<u8>, ParseError> {
+        let shipped = || shipped::file(path).map(|text| text.as_bytes().to_vec());
         let beside = |folder: &PathBuf| {
             let unreadable = |error| ParseError::new(format!("the {what} cannot be read ({error})"), accepted);
-            fs::read_to_string(folder.join(path)).map_err(unreadable)
+            let too_long = || ParseError::new(format!("the {what} has more than {} MiB", LARGEST >> 20), accepted);
+            let bytes = read_whole(&folder.join(path)).map_err(unreadable)?;
+            bytes.ok_or_else(too_long)
         };
         match self {
             Self::Beside(folder) => beside(folder),
@@ -32,4 +44,11 @@ impl Files {
             Self::ShippedOrBeside(folder) => shipped().map_or_else(|| beside(folder), Ok),
         }
     }
+}
+
+/// What the file holds, unless that is too much.
+fn read_whole(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
 }

@@ -9,6 +9,7 @@
 mod brief;
 mod error;
 mod files;
+mod log;
 mod network;
 mod open;
 mod over;
@@ -27,7 +28,7 @@ pub use brief::Brief;
 pub use error::ScenarioError;
 pub use open::{open, parse};
 pub use over::{Axis, Over};
-pub use scenario::{PrefetchSide, RunConfig, Scenario, Users};
+pub use scenario::{Log, PrefetchSide, RunConfig, Scenario, Users};
 pub use template::Template;
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.

@@ -55,6 +55,7 @@ fn read(name: &str, file: &str, text: &str, assignments: &[String], files: Files
 /// What the command line replaces beyond the keys that it names.
 pub(crate) fn replace(document: &mut Document) -> Result<(), ValueError> {
     replace_page(document);
+    replace_workload(document);
     replace_connections(document)?;
     replace_rates(document)
 }
@@ -68,6 +69,17 @@ fn replace_page(document: &mut Document) {
     }
     if LISTS.iter().any(|key| document.is_set(key)) {
         EQUAL.iter().chain(&LISTS).chain(&["page.har_page"]).for_each(|key| document.forget(key));
+    }
+}
+
+/// Users on the command line replace the file's log, and a log its users.
+fn replace_workload(document: &mut Document) {
+    if document.is_set("users.model") {
+        document.forget("log");
+    }
+    if document.is_set("log.file") {
+        document.forget("users");
+        document.forget("log.lines");
     }
 }
 

@@ -167,6 +167,23 @@ impl Document {
         parsed.map(Some).map_err(|error| self.refuse(key, error))
     }
 
+    /// The values of `key`, which holds one or a list of them, each read by `parse`; `None` if it is absent.
+    ///
+    /// # Errors
+    /// `parse` refused a value, or the key holds a table.
+    pub fn one_or_more<T>(
+        &self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, ParseError>,
+    ) -> Result<Option<Vec<T>>, ValueError> {
+        match self.entries.iter().find(|entry| entry.key == key) {
+            Some(Entry { value: Typed::Text(_), origin: Origin::Line(_), .. }) => {
+                self.get(key, parse).map(|one| one.map(|one| vec![one]))
+            }
+            _ => self.list(key, parse),
+        }
+    }
+
     /// Whether `key` is given.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)

@@ -1,12 +1,13 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
 use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
-use crate::scenario::{PrefetchSide, Scenario};
+use crate::scenario::{Log, PrefetchSide, Scenario};
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
 use farhop_link::{ChannelConfig, DirectionConfig};
 use farhop_units::duration;
+use farhop_web::logs::to_squid;
 
 impl Scenario {
     /// The scenario as a file that [`parse`](crate::parse) reads back as the same scenario.
@@ -22,6 +23,7 @@ impl Scenario {
             self.tcp_section(),
             self.page_section(),
             self.users_section(),
+            self.log_section(),
             self.http_section(),
             self.rwbp_section(),
             self.prefetch_section(),
@@ -52,14 +54,34 @@ impl Scenario {
         )
     }
 
-    /// Users bring their typical page with them.
+    /// Users and logs bring their typical page with them.
     fn page_section(&self) -> String {
-        if self.users.as_ref().is_some_and(|users| users.model.typical_page() == self.page) {
+        let of_users = self.users.as_ref().map(|users| users.model.typical_page());
+        if of_users.or_else(|| self.log.as_ref().map(Log::typical_page)).as_ref() == Some(&self.page) {
             return String::new();
         }
-        let comments: String = self.page_notes.iter().map(|note| format!("\n# {note}")).collect();
-        let table = section("page", &[("table", format!("\"\"\"\n{}\"\"\"", self.page.to_csv()))]);
-        format!("{comments}{table}")
+        format!("{}{}", comments(&self.page_notes), section("page", &[("table", block(&self.page.to_csv()))]))
+    }
+
+    /// A block of lines for each day.
+    fn log_section(&self) -> String {
+        let Some(log) = &self.log else { return String::new() };
+        let last = log.records.iter().map(|record| record.layer).max().unwrap_or(0);
+        let day = |layer: u32| {
+            let of_day = log.records.iter().filter(|record| record.layer == layer);
+            block(&to_squid(&of_day.cloned().collect::<Vec<_>>()))
+        };
+        let days: Vec<String> = (0..=last).map(day).collect();
+        let mut lines = vec![
+            ("copies", log.copies.to_string()),
+            ("shift", quoted(&duration::format(log.shift))),
+            ("server_time", quoted(&log.server_time.to_string())),
+            ("lines", format!("[{}]", days.join(", "))),
+        ];
+        if !log.hosts.list().is_empty() {
+            lines.push(("host_lines", block(&log.hosts.to_string())));
+        }
+        format!("{}{}", comments(&log.notes), section("log", &lines))
     }
 
     fn users_section(&self) -> String {
@@ -157,6 +179,15 @@ fn section(name: &str, lines: &[(&str, String)]) -> String {
         writeln!(out, "{key} = {value}").expect("writing to a string succeeds");
     }
     out
+}
+
+fn comments(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("\n# {note}")).collect()
+}
+
+/// A text of several lines.
+fn block(text: &str) -> String {
+    format!("\"\"\"\n{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn limited(value: Option<impl Display>) -> String {

@@ -2,8 +2,8 @@
 
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
-use crate::scenario::{RunConfig, Scenario, Users};
-use crate::{network, users, words};
+use crate::scenario::{Log, RunConfig, Scenario};
+use crate::{log, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
@@ -23,13 +23,31 @@ pub(crate) fn resolve(
     let link = network::far_link(document, files)?;
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
-    let users = users::read(document, link.terminals)?;
+    let (users, mut http) = (users::read(document, link.terminals)?, http(document)?);
+    let log = match known {
+        Some(known) => {
+            document.pass_over("log");
+            known.log.clone()
+        }
+        None => log::read(document, files, http.response_header_bytes)?,
+    };
+    if log.is_some() && !document.has("http.connections") && !http.version.shares_connection() {
+        // Nobody's browser holds back the requests of a log.
+        http.connections = MOST_CONNECTIONS;
+    }
+    if users.is_some() && log.is_some() {
+        return Err(document.refuse("users.model", ParseError::new("users beside a log", "either users or a log")));
+    }
+    let typical = || {
+        let of_users = users.as_ref().map(|users| users.model.typical_page());
+        of_users.or_else(|| log.as_ref().map(Log::typical_page))
+    };
     let Graph { page, notes } = match known {
         Some(known) => {
             document.pass_over("page");
             Graph { page: known.page.clone(), notes: known.page_notes.clone() }
         }
-        None => page(document, files, users.as_ref())?,
+        None => page(document, files, typical)?,
     };
     let scenario = Scenario {
         name: name.to_owned(),
@@ -41,7 +59,8 @@ pub(crate) fn resolve(
         page,
         page_notes: notes,
         users,
-        http: http(document)?,
+        log,
+        http,
         rwbp_ack_every: rwbp_ack_every(document)?,
         prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
         multiplexed_connections: multiplexed_connections(document)?,
@@ -79,8 +98,8 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     })
 }
 
-/// The page, and how it was read.
-fn page(document: &Document, files: &Files, users: Option<&Users>) -> Result<Graph, ValueError> {
+/// The page, and how it was read; the typical one if there is none.
+fn page(document: &Document, files: &Files, typical: impl FnOnce() -> Option<Page>) -> Result<Graph, ValueError> {
     const ACCEPTED: &str = "one of sizes = \"FILE.csv\", har = \"FILE.har\", table = \"the lines of such a CSV file\", or objects = 20 with \
                             size = \"5 kB\"";
     let listed = |page| Graph { page, notes: Vec::new() };
@@ -99,10 +118,7 @@ fn page(document: &Document, files: &Files, users: Option<&Users>) -> Result<Gra
         }
         (None, None, Some(_), None) => Err(document.missing("page.size", "the size of every object, e.g. \"5 kB\"")),
         (None, None, None, Some(_)) => Err(document.missing("page.objects", "the number of objects, e.g. 20")),
-        (None, None, None, None) => {
-            let typical = users.map(|users| listed(users.model.typical_page()));
-            typical.ok_or_else(|| document.missing("page", ACCEPTED))
-        }
+        (None, None, None, None) => typical().map(listed).ok_or_else(|| document.missing("page", ACCEPTED)),
         _ => {
             let keys = ["page.sizes", "page.table", "page.har", "page.objects"];
             let given = keys.into_iter().rfind(|key| document.has(key));
@@ -140,13 +156,16 @@ fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueEr
     }
 }
 
+/// Connections to one host at once.
+const MOST_CONNECTIONS: usize = 256;
+
 fn http(document: &Document) -> Result<HttpConfig, ValueError> {
     let defaults = HttpConfig::DEFAULT;
     let version = document.get("http.version", |text| words::choose(words::HTTP_VERSIONS, text))?;
     let version = version.unwrap_or(defaults.version);
-    let most = if version.shares_connection() { 1 } else { 256 };
-    let connections = document.get("http.connections", |text| number(text, 1, most))?;
-    let connections = connections.map(|count| usize::try_from(count).expect("at most 256"));
+    let most = if version.shares_connection() { 1 } else { MOST_CONNECTIONS };
+    let connections = document.get("http.connections", |text| number(text, 1, most as u64))?;
+    let connections = connections.map(|count| usize::try_from(count).expect("at most MOST_CONNECTIONS"));
     let size = |key: &str, default| {
         document.get(key, |text| number(text, 1, 65_535)).map(|size| size.map_or(default, Bytes::new))
     };

@@ -3,8 +3,11 @@
 use farhop_link::ChannelConfig;
 use farhop_results::Architecture;
 use farhop_tcp::TcpConfig;
+use farhop_units::Bytes;
+use farhop_web::logs::{Hosts, LogRecord};
 use farhop_web::users::UserModel;
-use farhop_web::{HttpConfig, Page};
+use farhop_web::{HttpConfig, Object, Page};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One network, one workload, the architectures to run it through.
@@ -22,12 +25,14 @@ pub struct Scenario {
     pub lan: ChannelConfig,
     /// TCP at client and server.
     pub tcp: TcpConfig,
-    /// What is loaded; where there are users and no page is given, their typical page.
+    /// What is loaded; where there are users or a log and no page is given, their typical page.
     pub page: Page,
     /// How the page was read from a recording, and what of that could not be used; a resolved file has these as comments only.
     pub page_notes: Vec<String>,
     /// Who loads pages of their own, for hours; absent where one client loads `page`.
     pub users: Option<Users>,
+    /// Whose requests are made again; absent where one client loads `page`, or users do.
+    pub log: Option<Log>,
     /// How the client asks for it.
     pub http: HttpConfig,
     /// Data packets per acknowledgement of RWBP: N of zhou-2004.
@@ -61,6 +66,43 @@ pub struct Users {
     pub duration: Duration,
     /// At the beginning; what is asked for meanwhile does not count.
     pub warm_up: Duration,
+}
+
+/// A log whose requests are made again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// The requests that count, those of several days laid over each other, in the order of their times.
+    pub records: Arc<[LogRecord]>,
+    /// What is known of the servers' TCP.
+    pub hosts: Hosts,
+    /// So many copies of all requests come beside them.
+    pub copies: u32,
+    /// So much later each than the one before.
+    pub shift: Duration,
+    /// What the recorded times are multiplied by: servers that are slower or faster.
+    pub server_time: f64,
+    /// How it was read, and what of it could not be used; a resolved file has these as comments only.
+    pub notes: Vec<String>,
+}
+
+impl Log {
+    /// A page of one object that is requested, answered and as long as those of the log on average.
+    pub fn typical_page(&self) -> Page {
+        let count = self.records.len().max(1);
+        let mean = |bytes: &dyn Fn(&LogRecord) -> Bytes| {
+            let sum: u128 = self.records.iter().map(|record| u128::from(bytes(record).get())).sum();
+            Bytes::new(u64::try_from(sum / count as u128).unwrap_or(u64::MAX))
+        };
+        let times = self.records.iter().filter_map(|record| record.duration);
+        let time = times.fold(Duration::ZERO, Duration::saturating_add) / u32::try_from(count).unwrap_or(u32::MAX);
+        let mut object = Object::new("reply", "text/html", mean(&|record| record.reply_bytes));
+        if self.records.iter().all(|record| record.request_bytes.is_some()) {
+            object.request_bytes = Some(mean(&|record| record.request_bytes.unwrap_or_default()));
+        }
+        object.response_header_bytes = Some(Bytes::ZERO);
+        object.think = time.mul_f64(self.server_time);
+        Page { objects: vec![object], hosts: vec![Page::HOST.to_owned()] }
+    }
 }
 
 /// What to run, how often, from which seed.

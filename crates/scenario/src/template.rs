@@ -38,7 +38,8 @@ impl Template {
         let (mut document, mut same_page) = (self.document.clone(), true);
         for (key, value) in values {
             document.assign(key, value);
-            same_page &= !["page", "users"].iter().any(|table| key.starts_with(table));
+            same_page &=
+                !["page", "users", "log", "http.response_header_bytes"].iter().any(|table| key.starts_with(table));
         }
         open::replace(&mut document)?;
         let known = self.known.get().filter(|_| same_page);

@@ -4,6 +4,7 @@ use crate::scenario::PrefetchSide;
 use farhop_results::Architecture;
 use farhop_tcp::{Congestion, FirstAck, Profile};
 use farhop_units::ParseError;
+use farhop_web::logs::Strictness;
 use farhop_web::{Dns, HttpVersion, Tls};
 
 /// A spelling and what it stands for.
@@ -41,6 +42,8 @@ pub(crate) const DNS: &[Word<Dns>] = &[("none", Dns::None), ("near", Dns::Near),
 
 pub(crate) const PREFETCH_AT: &[Word<PrefetchSide>] =
     &[("terminal", PrefetchSide::Near), ("gateway", PrefetchSide::Far)];
+
+pub(crate) const BROKEN_LINES: &[Word<Strictness>] = &[("skip", Strictness::Skip), ("refuse", Strictness::Refuse)];
 
 /// Reads one of `words`.
 pub(crate) fn choose<T: Copy>(words: &[Word<T>], text: &str) -> Result<T, ParseError> {

@@ -53,7 +53,11 @@ fn examples_are_scenarios() {
     assert!(blocks.len() > 8, "an example for every setting");
     for block in blocks {
         let whole = if block.contains("version = 1\n") { "" } else { "version = 1\n" };
-        let page = if block.contains("[page]") { "" } else { "[page]\nobjects = 2\nsize = \"5 kB\"\n" };
+        let page = if block.contains("[page]") || block.contains("[log]") {
+            ""
+        } else {
+            "[page]\nobjects = 2\nsize = \"5 kB\"\n"
+        };
         let parsed = parse("example", &format!("{whole}{block}{page}"), &[]);
         assert!(parsed.is_ok(), "{block}{}", parsed.map_or_else(|error| error.to_string(), |_| String::new()));
     }

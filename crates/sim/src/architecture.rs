@@ -72,6 +72,19 @@ impl Chain {
         self.over_the_link() == Protocol::Accelerated
     }
 
+    /// The same for a client that is at the terminal and, where there is no wan, servers that are at the gateway: between what stands at one
+    /// place there are no connections.
+    pub(crate) fn without_ends(self, no_wan: bool) -> Self {
+        let Self(mut spans, duties) = self;
+        if let [LAN, rest @ ..] = spans {
+            spans = rest;
+        }
+        if let (true, [rest @ .., WAN]) = (no_wan, spans) {
+            spans = rest;
+        }
+        Self(spans, duties)
+    }
+
     /// What the leg is that crosses the far link.
     pub(crate) fn over_the_link(self) -> Protocol {
         let crosses = |span: &&Span| span.0 <= Place::Terminal && span.1 >= Place::Gateway;
@@ -120,6 +133,18 @@ mod tests {
             let (number, server) = (u8::try_from(chain.0.len() - 1).expect("few legs"), Some(true));
             assert_eq!(chain.span(number).map(|(_, is_last)| is_last), server);
             assert_eq!(chain.span(number + 1), None);
+        }
+    }
+
+    #[test]
+    fn ends_that_are_at_one_place_need_no_legs() {
+        for (no_wan, last) in [(true, Place::Gateway), (false, Place::Server)] {
+            let Chain(spans, _) = MULTIPLEXED.without_ends(no_wan);
+            assert_eq!(
+                (spans.first().map(|span| span.0), spans.last().map(|span| span.1)),
+                (Some(Place::Terminal), Some(last))
+            );
+            assert_eq!(DIRECT.without_ends(no_wan), DIRECT);
         }
     }
 }

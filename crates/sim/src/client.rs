@@ -1,10 +1,14 @@
-//! A client: somebody who loads one page, or page after page with time to think in between.
+//! A client: somebody who loads one page, or page after page with time to think in between, or a proxy that asks one host for what its log
+//! says, whether it has an answer to what it asked for before or not.
 
+use crate::legs::Exchange;
 use crate::network::Line;
-use crate::programs::Browser;
-use farhop_units::Instant;
+use crate::programs::{Browser, Pace};
+use farhop_tcp::TcpConfig;
+use farhop_units::{Bytes, Instant};
 use farhop_web::users::{User, Visit};
 use farhop_web::{HttpConfig, Page};
+use std::time::Duration;
 
 /// Who wants pages.
 #[derive(Debug)]
@@ -31,7 +35,20 @@ enum Wish {
     /// This page, and nothing after it.
     Once(Option<Page>),
     /// Page after page, as a user does, who has the present one under way.
-    Always { user: Box<User>, think: std::time::Duration },
+    Always { user: Box<User>, think: Duration },
+    /// The objects of a page, each at its time.
+    Each { page: Option<Page>, arrivals: Vec<Arrival>, next: usize, server: TcpConfig },
+}
+
+/// A request of a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    /// When it comes to the proxy.
+    pub(crate) at: Instant,
+    /// From its arrival at the server to the end of the reply there.
+    pub(crate) takes: Duration,
+    /// It is of the log itself, not of what raises the load.
+    pub(crate) is_sample: bool,
 }
 
 impl Client {
@@ -62,8 +79,14 @@ impl Client {
     /// A client that is a user, with so many servers after the first one.
     pub(crate) fn user(terminal: u16, servers: (u32, u32), user: User) -> Self {
         let first = Instant::START + user.first_think();
-        let think = std::time::Duration::ZERO;
-        Self::new(terminal, servers, Wish::Always { user: Box::new(user), think }, Some(first))
+        Self::new(terminal, servers, Wish::Always { user: Box::new(user), think: Duration::ZERO }, Some(first))
+    }
+
+    /// A client that asks a server for the objects of `page`, each at its arrival, in the order of their times; the server's TCP is its own.
+    pub(crate) fn log(terminal: u16, server: u32, page: Page, arrivals: Vec<Arrival>, tcp: TcpConfig) -> Self {
+        let first = arrivals.first().map(|arrival| arrival.at);
+        let wish = Wish::Each { page: Some(page), arrivals, next: 0, server: tcp };
+        Self::new(terminal, (server, 1), wish, first)
     }
 
     /// Who has no user and asks, behind a box, for what that wants of this client's servers.
@@ -97,9 +120,46 @@ impl Client {
             browser.handle_timeout(now);
         }
         if self.next_page.take_if(|at| *at <= now).is_some() {
-            self.begin(now, http);
+            if matches!(self.wish, Wish::Each { .. }) { self.ask(now, http) } else { self.begin(now, http) }
         }
         true
+    }
+
+    /// Asks for what has arrived in a log, the first with a browser that learns of it by its beginning.
+    fn ask(&mut self, now: Instant, http: HttpConfig) {
+        let Wish::Each { page, arrivals, next, .. } = &mut self.wish else { return };
+        if let Some(page) = page.take() {
+            self.browser = Some(Box::new(Browser::new(now, page, http)));
+            *next = 1;
+        }
+        let Some(browser) = &mut self.browser else { return };
+        while arrivals.get(*next).is_some_and(|arrival| arrival.at <= now) {
+            browser.ask(now, *next);
+            *next += 1;
+        }
+        self.next_page = arrivals.get(*next).map(|arrival| arrival.at);
+    }
+
+    /// What of a log is asked for with this exchange.
+    pub(crate) fn arrival(&self, exchange: Exchange) -> Option<&Arrival> {
+        match (&self.wish, exchange) {
+            (Wish::Each { arrivals, .. }, Exchange::Object(number)) => arrivals.get(number as usize),
+            _ => None,
+        }
+    }
+
+    /// How the server releases a reply of this size, if not as a whole.
+    pub(crate) fn pace(&self, object: u32, whole: Bytes) -> Option<Pace> {
+        let (takes, segment) = (self.arrival(Exchange::Object(object))?.takes, self.server_tcp()?.mss);
+        Some(Pace { takes, segment, whole })
+    }
+
+    /// TCP of the connections to its servers, if they have their own.
+    pub(crate) fn server_tcp(&self) -> Option<&TcpConfig> {
+        match &self.wish {
+            Wish::Each { server, .. } => Some(server),
+            Wish::Once(_) | Wish::Always { .. } => None,
+        }
     }
 
     fn begin(&mut self, now: Instant, http: HttpConfig) {
@@ -110,6 +170,7 @@ impl Client {
                 *think = visit.think;
                 Some(visit.page)
             }
+            Wish::Each { .. } => None,
         };
         self.is_loading = page.is_some();
         match (page, &mut self.browser) {

@@ -14,6 +14,7 @@ mod distributions;
 mod engine;
 mod error;
 mod legs;
+mod log;
 mod meter;
 mod metrics;
 mod network;
@@ -22,7 +23,6 @@ mod packet;
 mod page_load;
 mod population;
 mod programs;
-mod replay;
 mod report;
 #[cfg(test)]
 mod scenarios;
@@ -34,6 +34,5 @@ mod world;
 
 pub use distributions::{Population, ResponseTimes};
 pub use engine::EventQueue;
-pub use replay::{ReplayConfig, Replayed, replay};
 pub use simulate::{Progress, Simulation, simulate, simulate_traced, simulate_with};
 pub use trace::{TraceFiles, TraceSummary};

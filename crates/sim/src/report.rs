@@ -1,11 +1,13 @@
 //! From what was simulated to rows of the table.
 
+use crate::log::Replayed;
 use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
 use farhop_link::{Access, Direction};
-use farhop_results::{Architecture, CacheState, Load, Row, Source, UserTimes};
-use farhop_scenario::{Congestion, HttpVersion, PrefetchSide, Scenario, Users};
+use farhop_results::{Architecture, CacheState, Load, RequestTimes, Row, Source, UserTimes};
+use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Users};
 use farhop_units::Bytes;
+use std::time::Duration;
 
 /// The share of a direction's rate above which its queue decides what users see.
 const OVERLOAD: f64 = 0.95;
@@ -23,27 +25,96 @@ pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
 }
 
-/// The row of a population: all pages of all replications.
-pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Architecture, all: &[Replication]) -> Row {
+/// The row of a log: all requests of all runs.
+pub(crate) fn of_log((scenario, log): (&Scenario, &Log), architecture: Architecture, all: &[Replayed]) -> Row {
     let mut metrics = Metrics::default();
-    all.iter().for_each(|replication| metrics.merge(&replication.metrics));
-    let times = times(&metrics, all);
+    all.iter().for_each(|replayed| metrics.merge(&replayed.metrics));
+    let times = request_times(scenario, &metrics, all);
+    let sample = log.records.iter().filter(|record| record.layer == 0);
+    let bytes: Bytes = sample.clone().map(|record| record.reply_bytes).sum();
+    let mean_bits = bytes.bits_f64() / f64::from(u32::try_from(sample.count()).unwrap_or(u32::MAX));
+    let note = format!("{}; {}", transport(scenario, architecture), log_note(log, &times));
+    let times_of = (&metrics, times.sample_p50_s, mean_bits / times.sample_mean_s);
+    Row { log: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
+}
+
+/// The row of many times in as many runs: their histogram as that of pages, the median and the goodput.
+fn many(
+    (scenario, architecture): (&Scenario, Architecture),
+    runs: usize,
+    (metrics, page_load_s, goodput_bit_s): (&Metrics, f64, f64),
+    note: String,
+) -> Row {
     Row {
         architecture,
         source: Source::Simulated,
         method: scenario.tcp.profile.word().to_owned(),
         state: CacheState::Cold,
-        runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
-        page_load_s: times.page_load_p50_s,
+        runs: u32::try_from(runs).unwrap_or(u32::MAX),
+        page_load_s,
         page_load_min_s: metrics.pages.least().as_secs_f64(),
         page_load_max_s: metrics.pages.most().as_secs_f64(),
-        first_byte_s: Some(metrics.first_bytes.percentile(50)),
-        goodput_bit_s: metrics.bytes.bits_f64() / metrics.pages.sum(),
+        first_byte_s: None,
+        goodput_bit_s,
         limit_s: farhop_model::limit(scenario).as_secs_f64(),
-        note: Some(format!("{}; {}", transport(scenario, architecture), note(scenario, users, all))),
+        note: Some(note),
         breakdown: Vec::new(),
-        users: Some(times),
+        users: None,
+        log: None,
     }
+}
+
+fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> RequestTimes {
+    let means: Vec<f64> = all.iter().map(|replayed| replayed.metrics.pages.mean()).collect();
+    let (carried, time) = all
+        .iter()
+        .map(|replayed| replayed.carried)
+        .fold((Bytes::ZERO, Duration::ZERO), |(bytes, time), (more, longer)| (bytes + more, time + longer));
+    let used = scenario.link.down.peak_rate().map(|rate| carried.bits_f64() / (rate.as_f64() * time.as_secs_f64()));
+    let peak = |way: Direction| all.iter().map(|replayed| replayed.peak_queues[way as usize].get()).max().unwrap_or(0);
+    RequestTimes {
+        sample_count: metrics.pages.count(),
+        sample_p50_s: metrics.pages.percentile(50),
+        sample_p95_s: metrics.pages.percentile(95),
+        sample_mean_s: metrics.pages.mean(),
+        sample_mean_error_s: half_width(&means),
+        answered: metrics.objects.count(),
+        unanswered: all.iter().map(|replayed| replayed.unanswered).sum(),
+        peak_queue_bytes: peak(Direction::Down),
+        peak_queue_up_bytes: peak(Direction::Up),
+        dropped: all.iter().map(|replayed| replayed.dropped).sum(),
+        peak_connections: all.iter().map(|replayed| replayed.peak_sessions as u64).max().unwrap_or(0),
+        down_used: used.filter(|used| used.is_finite()),
+    }
+}
+
+fn log_note(log: &Log, times: &RequestTimes) -> String {
+    let full = times.down_used.is_some_and(|used| used > OVERLOAD) || times.unanswered > 0;
+    let full = if full { "; the link cannot carry what the log asks for" } else { "" };
+    let used = times.down_used.map_or_else(|| "unlimited".to_owned(), |used| format!("{:.0} % used", used * 100.0));
+    let copies = match log.copies {
+        0 => String::new(),
+        copies => format!(" and {copies} copies, {} s apart", log.shift.as_secs_f64()),
+    };
+    let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
+    format!(
+        "{} requests{copies}; link down {used}; at most {} connections to servers and {} waiting; the link dropped {} packets{full}{read}",
+        log.records.len(),
+        times.peak_connections,
+        Bytes::new(times.peak_queue_bytes),
+        times.dropped,
+    )
+}
+
+/// The row of a population: all pages of all replications.
+pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Architecture, all: &[Replication]) -> Row {
+    let mut metrics = Metrics::default();
+    all.iter().for_each(|replication| metrics.merge(&replication.metrics));
+    let times = times(&metrics, all);
+    let note = format!("{}; {}", transport(scenario, architecture), note(scenario, users, all));
+    let times_of = (&metrics, times.page_load_p50_s, metrics.bytes.bits_f64() / metrics.pages.sum());
+    let first_byte_s = Some(metrics.first_bytes.percentile(50));
+    Row { first_byte_s, users: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
 }
 
 fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {

@@ -3,13 +3,14 @@
 use crate::architecture::Chain;
 use crate::distributions::Population;
 use crate::error::SimError;
+use crate::log::{self, Replayed};
 use crate::page_load::{self, Outcome};
 use crate::population::{self, Case};
 use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{HttpVersion, Scenario, Tls, Users, seeds};
+use farhop_scenario::{HttpVersion, Log, Scenario, Tls, Users, seeds};
 use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
@@ -72,76 +73,104 @@ pub fn simulate_traced(
 fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn FnMut(Progress)) -> Simulation {
     let mut simulation = Simulation::default();
     for architecture in scenario.run.architectures.iter().copied() {
-        if let Err(reason) = simulation.add(scenario, architecture, seed, trace, heard) {
-            simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
+        match Task::new(scenario, architecture, seed, trace).and_then(|task| task.run(heard)) {
+            Ok(found) => simulation.add(found),
+            Err(reason) => {
+                simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
+            }
         }
     }
     simulation
 }
 
 impl Simulation {
-    /// Adds the row of one architecture.
-    fn add(
-        &mut self,
-        scenario: &Scenario,
-        architecture: Architecture,
-        seed: u64,
-        trace: &Slot,
-        heard: &mut dyn FnMut(Progress),
-    ) -> Result<(), SimError> {
-        if let Some(what) = unknown_to_boxes(scenario, architecture, Chain::of(architecture, scenario.prefetch_at)) {
+    /// Nothing but what it cost: events and hops of each run.
+    fn that_cost(runs: impl Iterator<Item = (u64, u64)>) -> Self {
+        let (event_count, packet_hops) = runs.fold((0, 0), |(events, hops), run| (events + run.0, hops + run.1));
+        Self { event_count, packet_hops, ..Self::default() }
+    }
+
+    /// Adds what was found of another architecture.
+    fn add(&mut self, found: Self) {
+        self.rows.extend(found.rows);
+        self.gaps.extend(found.gaps);
+        self.loads.extend(found.loads);
+        self.populations.extend(found.populations);
+        self.event_count += found.event_count;
+        self.packet_hops += found.packet_hops;
+    }
+}
+
+/// One architecture of a scenario.
+struct Task<'a> {
+    scenario: &'a Scenario,
+    architecture: Architecture,
+    chain: Chain,
+    seed: u64,
+    trace: &'a Slot,
+}
+
+impl<'a> Task<'a> {
+    fn new(scenario: &'a Scenario, architecture: Architecture, seed: u64, trace: &'a Slot) -> Result<Self, SimError> {
+        let chain = Chain::of(architecture, scenario.prefetch_at);
+        if let Some(what) = unknown_to_boxes(scenario, architecture, chain) {
             return Err(SimError::NoArchitecture(what));
         }
-        match &scenario.users {
-            Some(users) => self.add_users(scenario, users, architecture, seed, trace, heard),
-            None => self.add_loads(scenario, architecture, seed, trace, heard),
+        Ok(Self { scenario, architecture, chain: chain.carrying(scenario.http.version), seed, trace })
+    }
+
+    fn run(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+        match (&self.scenario.log, &self.scenario.users) {
+            (Some(log), _) => self.replay(log, heard),
+            (None, Some(users)) => self.populate(users, heard),
+            (None, None) => self.load(heard),
         }
     }
 
     /// Loads the page as often as it takes.
-    fn add_loads(
-        &mut self,
-        scenario: &Scenario,
-        architecture: Architecture,
-        seed: u64,
-        trace: &Slot,
-        heard: &mut dyn FnMut(Progress),
-    ) -> Result<(), SimError> {
-        let runs = if is_random(scenario) { scenario.run.runs.max(1) } else { 1 };
-        let load = |run: u32| {
-            let outcome = page_load::load(scenario, architecture, seeds::of_run(seed, run), run, trace)?;
+    fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+        let Self { scenario, architecture, trace, .. } = *self;
+        let outcomes: Vec<Outcome> = self.repeat(|seed, run| {
+            let outcome = page_load::load(scenario, architecture, seed, run, trace)?;
             heard(Progress { architecture, run, reached: outcome.end, end: None });
             Ok(outcome)
-        };
-        let outcomes = (0..runs).map(load).collect::<Result<Vec<Outcome>, SimError>>()?;
-        self.event_count += outcomes.iter().map(|outcome| outcome.events).sum::<u64>();
-        self.packet_hops += outcomes.iter().map(|outcome| outcome.hops).sum::<u64>();
+        })?;
+        let cost = Simulation::that_cost(outcomes.iter().map(|outcome| (outcome.events, outcome.hops)));
         let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
-        self.rows.extend(report::of_loads(scenario, &loads));
-        self.loads.extend(loads);
-        Ok(())
+        Ok(Simulation { rows: report::of_loads(scenario, &loads).into_iter().collect(), loads, ..cost })
     }
 
     /// Lets users load pages.
-    fn add_users(
-        &mut self,
-        scenario: &Scenario,
-        users: &Users,
-        architecture: Architecture,
-        seed: u64,
-        trace: &Slot,
-        heard: &mut dyn FnMut(Progress),
-    ) -> Result<(), SimError> {
-        let chain = Chain::of(architecture, scenario.prefetch_at).carrying(scenario.http.version);
+    fn populate(&self, users: &Users, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+        let Self { scenario, architecture, chain, trace, .. } = *self;
         let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
-        let replications = population::run(case, seed, population::cores(), &mut heard)?;
-        self.event_count += replications.iter().map(|replication| replication.events).sum::<u64>();
-        self.packet_hops += replications.iter().map(|replication| replication.hops).sum::<u64>();
+        let replications = population::run(case, self.seed, population::cores(), &mut heard)?;
         let used = report::use_of_the_link(scenario, users, &replications);
-        self.populations.push(Population::new(architecture, &replications, used));
-        self.rows.push(report::of_users(scenario, users, architecture, &replications));
-        Ok(())
+        let cost = Simulation::that_cost(replications.iter().map(|replication| (replication.events, replication.hops)));
+        Ok(Simulation {
+            rows: vec![report::of_users(scenario, users, architecture, &replications)],
+            populations: vec![Population::new(architecture, &replications, used)],
+            ..cost
+        })
+    }
+
+    /// Makes a log's requests as often as it takes.
+    fn replay(&self, log: &Log, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+        let Self { scenario, architecture, chain, trace, .. } = *self;
+        let all: Vec<Replayed> = self.repeat(|seed, run| {
+            let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
+            log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
+        })?;
+        let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
+        Ok(Simulation { rows: vec![report::of_log((scenario, log), architecture, &all)], ..cost })
+    }
+
+    /// Does something as often as it is worth it, with the seed and the number of each run.
+    fn repeat<T>(&self, one: impl FnMut(u64, u32) -> Result<T, SimError>) -> Result<Vec<T>, SimError> {
+        let runs = if is_random(self.scenario) { self.scenario.run.runs.max(1) } else { 1 };
+        let mut one = one;
+        (0..runs).map(|run| one(seeds::of_run(self.seed, run), run)).collect()
     }
 }
 
@@ -155,6 +184,7 @@ fn unknown_to_boxes(scenario: &Scenario, architecture: Architecture, chain: Chai
         (is_tunnel && http.version == HttpVersion::Http3, "QUIC through a proxy that is asked for TCP connections"),
         (prefetches && http.version.is_multiplexed(), "boxes that prefetch in HTTP/2 and 3"),
         (prefetches && http.tls != Tls::None, "boxes that prefetch what TLS hides from them"),
+        (prefetches && scenario.log.is_some(), "boxes that prefetch what a log asks for, which names nothing"),
     ];
     unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
 }

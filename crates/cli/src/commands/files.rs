@@ -32,6 +32,7 @@ pub(crate) fn check(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
         }
     }
     scenario.page_notes.iter().for_each(|note| eprintln!("page.har: {note}"));
+    scenario.log.iter().flat_map(|log| &log.notes).for_each(|note| eprintln!("log.file: {note}"));
     eprintln!("{}: correct", args.scenario);
     Ok(ExitCode::SUCCESS)
 }

@@ -65,7 +65,7 @@ fn headline(results: &Results, comparison: &Comparison<'_>) -> String {
     });
     format!(
         "<p class=\"lead\">{} <b class=\"{}\">{} s</b> through {} ({}){}. Physics allows {} s.</p>\n",
-        if row.users.is_some() { "Half of the users' pages load within" } else { "The page loads in" },
+        quantity(row),
         class(line.architecture),
         format::seconds(row.page_load_s),
         line.name(),
@@ -73,6 +73,15 @@ fn headline(results: &Results, comparison: &Comparison<'_>) -> String {
         against.unwrap_or_default(),
         format::seconds(results.limit_s)
     )
+}
+
+/// What the time of a row is.
+fn quantity(row: &Row) -> &'static str {
+    match row {
+        Row { users: Some(_), .. } => "Half of the users' pages load within",
+        Row { log: Some(_), .. } => "Half of the log's requests are answered within",
+        _ => "The page loads in",
+    }
 }
 
 /// The fastest line among those with the best source of all.

@@ -1,30 +1,30 @@
-//! What a population of users met: from the median to the 95th percentile, and the numbers.
+//! What users or a log's requests met: from the median to the 95th percentile, and the numbers.
 
 use super::axis::Axis;
 use super::markup::{class, put};
 use super::plot::Shape;
 use super::waterfall::{grid_lines, tick_labels};
-use crate::population::{HEADINGS, lines, rows, unfinished};
+use crate::population::{HEADINGS, Times, lines, rows, title, unfinished};
 use crate::{comparison, format};
-use farhop_results::{Results, Row, UserTimes};
+use farhop_results::{Results, Row};
 
 /// Height of a row, in CSS pixels.
 const HEIGHT: usize = 26;
 
-/// The section, or nothing without users.
+/// The section, or nothing without users and log.
 pub(crate) fn population(results: &Results) -> String {
     if rows(results).next().is_none() {
         return String::new();
     }
-    let ends = |users: &UserTimes| [users.page_load_p50_s, users.page_load_p95_s, users.page_load_mean_s];
-    let axis = Axis::to(rows(results).flat_map(|(_, users)| ends(users)));
-    let mut out = String::from(
-        "<section><h2 id=\"users\">What users meet</h2>\n<p class=\"soft\">Pages of all users: the dot is the median, the \
-         diamond the mean, the stroke the 95th percentile.</p>\n<figure aria-label=\"Page load times of users\"><div class=\"bars\">\n",
+    let axis = Axis::to(rows(results).flat_map(|(_, times)| [times[0].p50_s, times[0].p95_s, times[0].mean_s]));
+    let title = title(results);
+    let mut out = format!(
+        "<section><h2 id=\"users\">{title}</h2>\n<p class=\"soft\">The dot is the median, the diamond the mean, the stroke the \
+         95th percentile.</p>\n<figure aria-label=\"{title}\"><div class=\"bars\">\n",
     );
-    for (row, users) in rows(results) {
+    for (row, times) in rows(results) {
         let (name, colour) = (comparison::name(row.architecture, Some(row.state)), class(row.architecture));
-        let (source, strip) = (row.source, strip(row, users, axis));
+        let (source, strip) = (row.source, strip(row, times[0], axis));
         put(
             &mut out,
             format_args!("<span class=\"waiter {colour}\"><b>{name}</b> <span>{source}</span></span>{strip}\n"),
@@ -36,8 +36,8 @@ pub(crate) fn population(results: &Results) -> String {
     out
 }
 
-fn strip(row: &Row, users: &UserTimes, axis: Axis) -> String {
-    let times = [users.page_load_p50_s, users.page_load_mean_s, users.page_load_p95_s];
+fn strip(row: &Row, Times { p50_s, p95_s, mean_s, .. }: Times, axis: Axis) -> String {
+    let times = [p50_s, mean_s, p95_s];
     let [median, mean, p95] = times.map(|time| axis.at(time));
     let [told_median, told_mean, told_p95] = times.map(format::seconds);
     format!(
@@ -48,7 +48,7 @@ fn strip(row: &Row, users: &UserTimes, axis: Axis) -> String {
          <svg x=\"{mean}\" y=\"13\"><path class=\"mark\" d=\"{}\"/></svg></svg>",
         class(row.architecture),
         grid_lines(axis, HEIGHT),
-        axis.between(users.page_load_p50_s, users.page_load_p95_s),
+        axis.between(p50_s, p95_s),
         Shape::Circle.path(),
         Shape::Diamond.path()
     )
@@ -57,15 +57,15 @@ fn strip(row: &Row, users: &UserTimes, axis: Axis) -> String {
 fn put_table(out: &mut String, results: &Results) {
     out.push_str(
         "<div class=\"scroll\"><table>\n<caption>Pages: from the first action to the last byte of the last object. Objects: \
-         from request to last byte. The mean's ± is its 95 % confidence interval over replications.</caption>\n<thead><tr>",
+         from request to last byte. Requests: from their arrival to the last byte. The mean's ± is its 95 % confidence interval over replications.</caption>\n<thead><tr>",
     );
     for heading in HEADINGS {
         put(out, format_args!("<th scope=\"col\">{heading}</th>"));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for (row, users) in rows(results) {
+    for (row, times) in rows(results) {
         let colour = class(row.architecture);
-        for [name, rest @ ..] in lines(row, users) {
+        for [name, rest @ ..] in lines(row, &times) {
             put(out, format_args!("<tr class=\"{colour}\"><th scope=\"row\"><span class=\"dot\"></span>{name}</th>"));
             rest.iter().for_each(|cell| put(out, format_args!("<td>{cell}</td>")));
             out.push_str("</tr>\n");

@@ -89,6 +89,7 @@ pub(crate) fn predicted(method: &str, page_load_s: f64, note: &str) -> Row {
         note: Some(note.to_owned()),
         breakdown: Vec::new(),
         users: None,
+        log: None,
     }
 }
 
@@ -157,6 +158,7 @@ fn add(
         note: None,
         breakdown: Vec::new(),
         users: None,
+        log: None,
     });
     results.loads.extend(loads);
 }

@@ -40,6 +40,8 @@ struct Leg {
     is_over: bool,
     /// How many were opened before it.
     number: u64,
+    /// A server is at its far end.
+    is_session: bool,
 }
 
 /// All legs.
@@ -54,12 +56,15 @@ pub(crate) struct Legs {
     ways: usize,
     peak: usize,
     opened: u64,
+    /// Legs with a server at the end, now and at most.
+    sessions: usize,
+    peak_sessions: usize,
 }
 
 impl Legs {
     pub(crate) fn new(scenario: &Scenario, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
-        Self { legs: Slab::new(), tcp, quic, trunk, ways: 0, peak: 0, opened: 0 }
+        Self { legs: Slab::new(), tcp, quic, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0 }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -69,10 +74,25 @@ impl Legs {
         (route, protocol): (Route, Protocol),
         owners: [Owner; 2],
     ) -> Result<u32, SimError> {
-        let [near, far] = self.transports(now, protocol)?;
+        self.open_with(now, (route, protocol), owners, None)
+    }
+
+    /// The same; where it is of TCP, with this configuration, if one is given.
+    pub(crate) fn open_with(
+        &mut self,
+        now: Instant,
+        (route, protocol): (Route, Protocol),
+        owners: [Owner; 2],
+        tcp: Option<&TcpConfig>,
+    ) -> Result<u32, SimError> {
+        let [near, far] = self.transports(now, protocol, tcp)?;
         let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
-        let leg = self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number: self.opened });
+        let is_session = matches!(owners[1], Owner::Origin { .. });
+        let leg = Leg { route, ends, in_flight: 0, is_over: false, number: self.opened, is_session };
+        let leg = self.legs.insert(leg);
         self.opened += 1;
+        self.sessions += usize::from(is_session);
+        self.peak_sessions = self.peak_sessions.max(self.sessions);
         if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk)
             && protocol != Protocol::Carrier
         {
@@ -82,8 +102,13 @@ impl Legs {
         Ok(leg)
     }
 
-    fn transports(&self, now: Instant, protocol: Protocol) -> Result<[Transport; 2], SimError> {
-        let Self { tcp, quic, .. } = self;
+    fn transports(
+        &self,
+        now: Instant,
+        protocol: Protocol,
+        tcp: Option<&TcpConfig>,
+    ) -> Result<[Transport; 2], SimError> {
+        let (tcp, quic) = (tcp.unwrap_or(&self.tcp), &self.quic);
         let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
         Ok(match protocol {
             Protocol::Tcp => [Transport::Tcp(Endpoint::connect(now, tcp)?), Transport::Tcp(Endpoint::listen(tcp)?)],
@@ -102,7 +127,7 @@ impl Legs {
         let (ends, number) = ([end(), end()], self.opened);
         self.opened += 1;
         self.ways += 1;
-        self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number })
+        self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number, is_session: false })
     }
 
     /// The station of the trunk that is with an end, if the leg is a flow of it or carries it.
@@ -238,6 +263,11 @@ impl Legs {
         self.peak
     }
 
+    /// Most connections to servers that there were at once.
+    pub(crate) fn peak_sessions(&self) -> usize {
+        self.peak_sessions
+    }
+
     /// A packet is on its way.
     pub(crate) fn sent(&mut self, leg: u32) {
         self.legs[leg].in_flight += 1;
@@ -355,6 +385,7 @@ impl Legs {
         let Leg { in_flight, is_over, .. } = self.legs[leg];
         if in_flight == 0 && !is_over && self.is_closed(leg) {
             self.legs[leg].is_over = true;
+            self.sessions -= usize::from(self.legs[leg].is_session);
             self.legs[leg].ends.iter_mut().for_each(|end| end.wake = None);
             for side in [Side::Near, Side::Far] {
                 // Its place may soon be another leg's.

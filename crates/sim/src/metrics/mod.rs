@@ -40,6 +40,14 @@ impl Metrics {
         }
     }
 
+    /// A request of a log is answered, so long after its arrival. Those of the sample count as pages.
+    pub(crate) fn request(&mut self, took: Duration, is_sample: bool) {
+        self.objects.add(took);
+        if is_sample {
+            self.pages.add(took);
+        }
+    }
+
     /// A page is complete.
     pub(crate) fn page(&mut self, browser: &Browser, now: Instant) {
         let began = browser.began();

@@ -22,7 +22,7 @@ use crate::meter::Meter;
 use crate::slab::Slab;
 use crate::trace::Tracer;
 use crate::world::{Event, Events};
-use farhop_link::{ChannelConfig, DropReason, Output, Port};
+use farhop_link::{ChannelConfig, Direction, DropReason, Output, Port};
 use farhop_scenario::Scenario;
 use farhop_scenario::seeds::{self, ChannelName};
 use farhop_units::{Bytes, Instant};
@@ -76,6 +76,8 @@ pub(crate) struct Network<P> {
     outcomes: VecDeque<Outcome<P>>,
     traffic: Traffic,
     meter: Meter,
+    /// Most bytes that waited for the far link, down and up, if somebody wants to know.
+    peak_queues: Option<[Bytes; 2]>,
     /// Writes down what the far link does, if somebody wants that.
     tracer: Option<Box<Tracer>>,
 }
@@ -104,6 +106,7 @@ impl<P: Content> Network<P> {
             outcomes: VecDeque::new(),
             traffic: Traffic::default(),
             meter,
+            peak_queues: None,
             tracer: None,
         }
     }
@@ -237,6 +240,9 @@ impl<P: Content> Network<P> {
                 }
                 self.stages[stage as usize].channel.handle_packet(now, port, parcel);
                 self.busy.push(stage);
+                if is_far_link {
+                    self.watch_queue(stage, if port == Port::Gateway { Direction::Down } else { Direction::Up });
+                }
                 return;
             }
             // A far link that constrains nothing is measured too.
@@ -246,6 +252,24 @@ impl<P: Content> Network<P> {
             place = exit;
         }
         self.arrive(&parcel);
+    }
+
+    /// From now on it is known how much has waited for the far link at most.
+    pub(crate) fn begin_watch(&mut self) {
+        self.peak_queues = Some([Bytes::ZERO; 2]);
+    }
+
+    /// Most bytes that have waited for the far link, down and up, since that was to be known.
+    pub(crate) fn peak_queues(&self) -> [Bytes; 2] {
+        self.peak_queues.unwrap_or_default()
+    }
+
+    fn watch_queue(&mut self, far_link: u32, direction: Direction) {
+        if let Some(peaks) = &mut self.peak_queues {
+            let books = self.stages[far_link as usize].channel.counters(direction);
+            let peak = &mut peaks[direction as usize];
+            *peak = (*peak).max(books.queued.bytes);
+        }
     }
 
     fn next_stage(&self, place: Place, parcel: &Parcel) -> Next {

@@ -93,6 +93,12 @@ impl Browser {
         (self.began, self.has_news) = (now, true);
     }
 
+    /// The client wants an object that nothing names.
+    pub(crate) fn ask(&mut self, now: Instant, object: usize) {
+        self.objects[object].discovered = Some(now);
+        self.want(object);
+    }
+
     /// Whether all that is known of the page has been loaded.
     pub(crate) fn is_complete(&self) -> bool {
         self.delayed.is_empty() && self.loader.is_complete()

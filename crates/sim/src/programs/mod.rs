@@ -5,9 +5,11 @@ mod connections;
 mod frames;
 mod keys;
 mod origin;
+mod pace;
 mod prefetcher;
 
 pub(crate) use browser::Browser;
 pub(crate) use connections::Action;
-pub(crate) use origin::Origin;
+pub(crate) use origin::{Answer, Origin, Work};
+pub(crate) use pace::Pace;
 pub(crate) use prefetcher::{Duty, Errand, Prefetcher};

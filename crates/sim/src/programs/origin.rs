@@ -1,15 +1,55 @@
 //! A server's side of one connection: agrees on keys, then answers each request when it has arrived in full and has been thought about.
 //!
 //! Over HTTP/1 responses leave in the order of the requests (RFC 9112 §9.3.2), so that thinking about one holds back those behind it,
-//! while the server thinks about all of them at once. Over HTTP/2 and 3 each leaves when it is ready. Left out: errors, and a bound
-//! on how many requests a server works on.
+//! while the server thinks about all of them at once. Over HTTP/2 and 3 each leaves when it is ready. A response with a [`Pace`] leaves part
+//! by part, over HTTP/2 and 3 as a whole when its time is over. Left out: errors, and a bound on how many requests a server works on.
 
+use super::Pace;
 use super::frames::Frames;
 use super::keys::{ServerKeys, Step};
 use farhop_units::{Bytes, Instant};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::time::Duration;
+
+/// What a request is to its server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work {
+    /// The request's size.
+    pub(crate) request: Bytes,
+    /// What it takes to answer.
+    pub(crate) think: Duration,
+    /// Absent where the response leaves as a whole.
+    pub(crate) pace: Option<Pace>,
+}
+
+impl Work {
+    /// A request of this size that is answered at once and as a whole.
+    pub(crate) const fn at_once(request: Bytes) -> Self {
+        Self { request, think: Duration::ZERO, pace: None }
+    }
+}
+
+/// What leaves of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) object: u32,
+    /// A part of it; absent where it leaves as a whole.
+    pub(crate) part: Option<Bytes>,
+    pub(crate) is_last: bool,
+}
+
+/// A request that has arrived.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    object: u32,
+    /// When its response begins to be made.
+    at: Instant,
+    /// When the next part of the response can leave.
+    ready: Instant,
+    pace: Option<Pace>,
+    released: Bytes,
+}
 
 /// One connection as its server sees it.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +59,8 @@ pub(crate) struct Origin {
     is_multiplexed: bool,
     /// Requests that are arriving, with how much of each has.
     arriving: Vec<(u32, Bytes)>,
-    /// Requests that have arrived, with the time from which on each can be answered, earliest first.
-    asked: VecDeque<(Instant, u32)>,
+    /// Requests that have arrived and are not answered, those that can be answered first at the front.
+    asked: VecDeque<Asked>,
     /// What of the responses has not been sent, where it is decided as they are sent whose turn it is.
     pub(crate) frames: Frames,
 }
@@ -40,39 +80,71 @@ impl Origin {
         }
     }
 
-    /// `bytes` of the request for `object` arrived, which has `size` and takes `think` to answer. Returns whether that was its end.
-    pub(crate) fn receive(&mut self, now: Instant, object: u32, bytes: Bytes, size: Bytes, think: Duration) -> bool {
+    /// `bytes` of the request for `object` arrived. Returns whether that was its end.
+    pub(crate) fn receive(&mut self, now: Instant, object: u32, bytes: Bytes, work: Work) -> bool {
         let place = self.arriving.iter().position(|(of, _)| *of == object).unwrap_or_else(|| {
             self.arriving.push((object, Bytes::ZERO));
             self.arriving.len() - 1
         });
         let (_, received) = &mut self.arriving[place];
         *received += bytes;
-        let is_complete = *received >= size;
+        let is_complete = *received >= work.request;
         if is_complete {
             self.arriving.swap_remove(place);
-            self.note_asked(now + think, object);
+            self.note_asked(now + work.think, object, work.pace);
         }
         is_complete
     }
 
-    fn note_asked(&mut self, ready: Instant, object: u32) {
-        let ready = match self.asked.back() {
-            Some((last, _)) if !self.is_multiplexed => ready.max(*last),
-            _ => ready,
+    fn note_asked(&mut self, at: Instant, object: u32, pace: Option<Pace>) {
+        let asked = match pace {
+            Some(pace) if self.is_multiplexed => Asked::new(at + pace.takes, object, None),
+            _ => Asked::new(at, object, pace),
         };
-        let place = self.asked.partition_point(|(earlier, _)| *earlier <= ready);
-        self.asked.insert(place, (ready, object));
+        let ready = match self.asked.back() {
+            Some(last) if !self.is_multiplexed => asked.ready.max(last.end()),
+            _ => asked.ready,
+        };
+        let place = self.asked.partition_point(|earlier| earlier.ready <= ready);
+        self.asked.insert(place, Asked { ready, ..asked });
     }
 
-    /// The next request that can be answered now.
-    pub(crate) fn next_answer(&mut self, now: Instant) -> Option<u32> {
-        self.asked.pop_front_if(|(ready, _)| *ready <= now).map(|(_, object)| object)
+    /// The next part of a response that can leave now.
+    pub(crate) fn next_answer(&mut self, now: Instant) -> Option<Answer> {
+        let asked = self.asked.front_mut().filter(|asked| asked.ready <= now)?;
+        let answer = asked.release(now);
+        if answer.is_last {
+            self.asked.pop_front();
+        }
+        Some(answer)
     }
 
-    /// When the next request can be answered.
+    /// When something can leave next.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.asked.front().map(|(ready, _)| *ready)
+        self.asked.front().map(|asked| asked.ready)
+    }
+}
+
+impl Asked {
+    fn new(at: Instant, object: u32, pace: Option<Pace>) -> Self {
+        let ready = pace.map_or(at, |pace| pace.due(at, pace.next(Bytes::ZERO)));
+        Self { object, at, ready, pace, released: Bytes::ZERO }
+    }
+
+    /// When its response has left.
+    fn end(&self) -> Instant {
+        self.pace.map_or(self.ready, |pace| self.ready.max(pace.due(self.at, pace.whole)))
+    }
+
+    /// Lets the next part of the response leave.
+    fn release(&mut self, now: Instant) -> Answer {
+        let part = self.pace.map(|pace| {
+            let released = pace.next(self.released);
+            self.ready = now.max(pace.due(self.at, pace.next(released)));
+            released - core::mem::replace(&mut self.released, released)
+        });
+        let is_last = self.pace.is_none_or(|pace| self.released == pace.whole);
+        Answer { object: self.object, part, is_last }
     }
 }
 
@@ -80,8 +152,6 @@ impl Origin {
 mod tests {
     use super::*;
     use farhop_web::HttpVersion;
-
-    const SIZE: Bytes = Bytes::new(100);
 
     fn at(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)
@@ -93,7 +163,15 @@ mod tests {
 
     /// A part of the request for an object, which takes so many ms to answer.
     fn part(origin: &mut Origin, ms: u64, object: u32, bytes: u64, think: u64) -> bool {
-        origin.receive(at(ms), object, Bytes::new(bytes), SIZE, Duration::from_millis(think))
+        origin.receive(at(ms), object, Bytes::new(bytes), work(think))
+    }
+
+    fn work(think: u64) -> Work {
+        Work { request: Bytes::new(100), think: Duration::from_millis(think), pace: None }
+    }
+
+    fn answered(origin: &mut Origin, now: u64) -> Option<u32> {
+        origin.next_answer(at(now)).map(|answer| answer.object)
     }
 
     #[test]
@@ -103,7 +181,7 @@ mod tests {
         assert_eq!(origin.next_answer(at(0)), None);
         assert!(part(&mut origin, 1, 1, 1, 0));
         assert!(part(&mut origin, 1, 0, 100, 0));
-        assert_eq!([1, 2, 3].map(|_| origin.next_answer(at(1))), [Some(1), Some(0), None]);
+        assert_eq!([1, 2, 3].map(|_| answered(&mut origin, 1)), [Some(1), Some(0), None]);
     }
 
     #[test]
@@ -112,7 +190,24 @@ mod tests {
         part(&mut origin, 0, 0, 100, 30);
         part(&mut origin, 10, 1, 100, 5);
         assert_eq!((origin.next_answer(at(15)), origin.next_timeout()), (None, Some(at(30))));
-        assert_eq!([1, 2].map(|_| origin.next_answer(at(30))), [Some(0), Some(1)]);
+        assert_eq!([1, 2].map(|_| answered(&mut origin, 30)), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn the_last_segment_leaves_when_the_servers_time_is_over() {
+        let mut origin = origin(HttpVersion::Http11);
+        let pace = Pace { takes: Duration::from_millis(100), segment: Bytes::new(400), whole: Bytes::new(1000) };
+        origin.receive(at(10), 7, Bytes::new(100), Work { pace: Some(pace), ..work(0) });
+        origin.receive(at(20), 8, Bytes::new(100), work(0));
+        let mut left = Vec::new();
+        while let Some(due) = origin.next_timeout() {
+            let answer = origin.next_answer(due).expect("it is due");
+            let part = answer.part.map(Bytes::get);
+            left.push((due.as_nanos() / 1_000_000, answer.object, part, answer.is_last));
+        }
+        let expected =
+            [(50, 7, Some(400), false), (90, 7, Some(400), false), (110, 7, Some(200), true), (110, 8, None, true)];
+        assert_eq!(left, expected);
     }
 
     #[test]
@@ -122,8 +217,8 @@ mod tests {
             assert!(!part(&mut origin, 0, 0, 60, 30));
             assert!(!part(&mut origin, 0, 1, 60, 5));
             assert!(part(&mut origin, 10, 0, 40, 30) && part(&mut origin, 10, 1, 40, 5));
-            assert_eq!((origin.next_timeout(), origin.next_answer(at(15))), (Some(at(15)), Some(1)));
-            assert_eq!((origin.next_answer(at(15)), origin.next_answer(at(40))), (None, Some(0)));
+            assert_eq!((origin.next_timeout(), answered(&mut origin, 15)), (Some(at(15)), Some(1)));
+            assert_eq!((answered(&mut origin, 15), answered(&mut origin, 40)), (None, Some(0)));
         }
     }
 }

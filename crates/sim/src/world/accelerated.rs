@@ -5,7 +5,7 @@ use crate::architecture::Protocol;
 use crate::error::SimError;
 use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
-use crate::programs::Origin;
+use crate::programs::{Origin, Work};
 use crate::trunk::{Accelerators, Want};
 use farhop_units::Bytes;
 
@@ -86,7 +86,8 @@ impl World<'_> {
     pub(super) fn serve_gateway(&mut self, leg: u32, part: Message) {
         let (now, terminal) = (self.now, self.legs.route(leg).line.terminal);
         let Some(fetching) = self.accelerators().and_then(|boxes| boxes.fetching(terminal, leg)) else { return };
-        if origin_of(&mut self.origins, leg).receive(now, 0, part.bytes, fetching.request, fetching.think) {
+        let work = Work { request: fetching.request, think: fetching.think, pace: None };
+        if origin_of(&mut self.origins, leg).receive(now, 0, part.bytes, work) {
             self.answer_gateway(leg);
         }
     }

@@ -10,7 +10,7 @@ use crate::legs::{Exchange, Legs, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
 use crate::paced::{Content, Paced, Said};
 use crate::packet::Packet;
-use crate::programs::{Browser, Duty, Errand, Prefetcher};
+use crate::programs::{Browser, Duty, Errand, Prefetcher, Work};
 use crate::trunk::StationId;
 use farhop_scenario::{HttpVersion, Scenario};
 use farhop_transport::nack;
@@ -72,12 +72,12 @@ impl World<'_> {
         let Some(browser) = &self.clients[client as usize].browser else { return };
         let size = self.scenario.http.request_size(&browser.page().objects[number as usize]);
         let requests = origin_of(&mut self.origins, leg);
-        if !requests.receive(self.now, number, part.bytes, size, Duration::ZERO) {
+        if !requests.receive(self.now, number, part.bytes, Work::at_once(size)) {
             return;
         }
-        while let Some(number) = requests.next_answer(self.now) {
+        while let Some(answer) = requests.next_answer(self.now) {
             if let Some(page) = self.boxes.page(client) {
-                page.asked(leg, number as usize);
+                page.asked(leg, answer.object as usize);
             }
         }
         self.serve_box(client);

@@ -162,8 +162,7 @@ impl<'a> World<'a> {
         &self.network
     }
 
-    /// The network, for tests that look into it.
-    #[cfg(test)]
+    /// The network, for who looks into it.
     pub(crate) fn network_mut(&mut self) -> &mut Network<Packet> {
         &mut self.network
     }

@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::error::SimError;
 use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Place, Route, Side};
-use crate::programs::Action;
+use crate::programs::{Action, Answer, Work};
 use farhop_scenario::Dns;
 use farhop_units::Bytes;
 use farhop_web::HttpVersion;
@@ -17,10 +17,11 @@ impl World<'_> {
         let Some(browser) = &mut self.clients[client as usize].browser else { return };
         let took = browser.received(self.now, connection, part);
         let leg = browser.leg(connection as usize);
-        match took {
+        match (took, self.clients[client as usize].arrival(part.exchange).copied()) {
             _ if self.stock(client, leg, part) => {}
-            Some(took) => self.metrics.object(self.now, took),
-            None => {}
+            (Some(_), Some(arrival)) => self.metrics.request(self.now - arrival.at, arrival.is_sample),
+            (Some(took), None) => self.metrics.object(self.now, took),
+            (None, _) => {}
         }
         self.wake(client);
     }
@@ -34,10 +35,12 @@ impl World<'_> {
             }
             return;
         };
-        let Some(browser) = &self.clients[client as usize].browser else { return };
+        let client = &self.clients[client as usize];
+        let Some(browser) = &client.browser else { return };
         let object = &browser.page().objects[number as usize];
-        let size = self.scenario.http.request_size(object);
-        if origin.receive(self.now, number, part.bytes, size, object.think) {
+        let request = self.scenario.http.request_size(object);
+        let work = Work { request, think: object.think, pace: client.pace(number, object.size) };
+        if origin.receive(self.now, number, part.bytes, work) {
             self.answer(leg);
         }
     }
@@ -48,9 +51,9 @@ impl World<'_> {
         let Some(browser) = &self.clients[client as usize].browser else { return };
         let http = &self.scenario.http;
         let origin = origin_of(&mut self.origins, leg);
-        while let Some(number) = origin.next_answer(self.now) {
+        while let Some(Answer { object: number, part, is_last }) = origin.next_answer(self.now) {
             let object = &browser.page().objects[number as usize];
-            let bytes = http.header_size(object) + object.size;
+            let bytes = part.unwrap_or_else(|| http.header_size(object) + object.size);
             let response = Message { exchange: Exchange::Object(number), bytes };
             match http.version {
                 HttpVersion::Http2 => {
@@ -60,7 +63,7 @@ impl World<'_> {
                 HttpVersion::Http3 => self.legs.write_stream(self.now, leg, Side::Far, (response, object.priority())),
                 _ => self.legs.write(self.now, leg, Side::Far, response),
             }
-            if http.version == HttpVersion::Http10 {
+            if is_last && http.version == HttpVersion::Http10 {
                 // RFC 1945 §1.3: the connection ends with the response.
                 self.legs.close(self.now, leg, Side::Far);
             }
@@ -125,6 +128,10 @@ impl World<'_> {
             self.open_leg(client, line, self.boxes.level(client), Owner::Browser { client, connection: number })?;
         if let Some(browser) = &mut self.clients[client as usize].browser {
             browser.opened(connection, leg);
+            // A flow takes what it is given before it is there.
+            if self.legs.station_of(leg, Side::Near).is_some() {
+                browser.connected(number);
+            }
         }
         Ok(leg)
     }

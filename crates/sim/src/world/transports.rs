@@ -194,7 +194,8 @@ impl World<'_> {
             false => Owner::Prefetcher { client: self.boxes.behind(client) },
         };
         let route = Route { line, near: span.0, far: span.1 };
-        let leg = self.legs.open(self.now, (route, span.2), [near, far])?;
+        let server = self.clients[client as usize].server_tcp().filter(|_| is_last);
+        let leg = self.legs.open_with(self.now, (route, span.2), [near, far], server)?;
         *origin_of(&mut self.origins, leg) = Origin::new(&self.scenario.http);
         Ok(leg)
     }

@@ -1,0 +1,147 @@
+//! A log's requests made again at their times: one proxy at a terminal asks, through every architecture (nz-us-2000).
+//!
+//! From the paper: the proxy opens a connection for each request, or from HTTP/1.1 on takes an idle one to the same server, which is closed
+//! when it has been idle for the persistence timeout. Servers release replies segment by segment, so that the last one leaves when the
+//! recorded time is over. Windows and segment sizes of servers are those of the host file. What is told is how long the requests of the log
+//! itself took, which are the same however its load is raised.
+//!
+//! The proxy is at the terminal, so that no lan is crossed; where there is no wan servers are at the gateway, and what passes between them and
+//! a proxy there is the recorded time alone.
+//!
+//! So each server of the log has a client of its own, whose page is all that the log asks of that server, each object at its time.
+//! Left out, as in the paper: caches, errors, processing times, and the clients behind the proxy.
+
+use crate::architecture::Chain;
+use crate::client::{Arrival, Client};
+use crate::error::{PATIENCE, SimError};
+use crate::meter::Meter;
+use crate::metrics::Metrics;
+use crate::trace::Slot;
+use crate::world::World;
+use farhop_link::Direction;
+use farhop_scenario::{Log, Scenario, TcpConfig};
+use farhop_units::{Bytes, Instant};
+use farhop_web::logs::{Hosts, Raised, raised};
+use farhop_web::{Object, Page};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The log begins when what architectures keep open has long been there.
+const HEAD_START: Duration = Duration::from_secs(30);
+/// How often progress is told.
+const STEPS: u32 = 200;
+
+/// What became of the requests.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Replayed {
+    /// The sample's times as those of pages, all times as those of objects.
+    pub(crate) metrics: Metrics,
+    /// Requests that were not answered.
+    pub(crate) unanswered: u64,
+    /// Most bytes that waited for the link, down and up.
+    pub(crate) peak_queues: [Bytes; 2],
+    /// Packets that the link dropped.
+    pub(crate) dropped: u64,
+    /// Most connections to servers at once.
+    pub(crate) peak_sessions: usize,
+    /// What the link delivered down from the first request to the last, and how long that was.
+    pub(crate) carried: (Bytes, Duration),
+    pub(crate) events: u64,
+    pub(crate) hops: u64,
+}
+
+/// Makes the requests of `log`; `heard` is told of virtual time, and when the last request comes.
+pub(crate) fn replay(
+    (scenario, log): (&Scenario, &Log),
+    chain: Chain,
+    (seed, run): (u64, u32),
+    trace: &Slot,
+    heard: &mut dyn FnMut(Duration, Duration),
+) -> Result<Replayed, SimError> {
+    let chain = chain.without_ends(scenario.wan.is_transparent());
+    let (clients, requests, span) = clients(scenario, log);
+    let from = Instant::START + HEAD_START;
+    let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
+    world.network_mut().begin_watch();
+    world.begin_trace(trace.take(run));
+    let carried = go(&mut world, requests, from + span, heard);
+    trace.put(world.end_trace());
+    let metrics = world.metrics().clone();
+    Ok(Replayed {
+        unanswered: requests - metrics.objects.count(),
+        metrics,
+        peak_queues: world.network().peak_queues(),
+        dropped: world.network().traffic().dropped_by_link,
+        peak_sessions: world.legs().peak_sessions(),
+        carried: (carried?, span),
+        events: world.event_count(),
+        hops: world.network().traffic().hops,
+    })
+}
+
+/// Lets things happen until all requests are answered, or nobody would wait any longer; returns what the link had delivered when the last
+/// request came.
+fn go(
+    world: &mut World<'_>,
+    requests: u64,
+    last: Instant,
+    heard: &mut dyn FnMut(Duration, Duration),
+) -> Result<Bytes, SimError> {
+    let (mut next_step, mut carried) = (Instant::START, None);
+    while world.metrics().objects.count() < requests {
+        let Some(at) = world.step()?.filter(|at| *at <= last + PATIENCE) else { break };
+        if at > last && carried.is_none() {
+            carried = Some(world.network().meter().total(Direction::Down));
+        }
+        if at >= next_step {
+            next_step = at + (last - Instant::START) / STEPS;
+            world.check_size()?;
+            heard(at - Instant::START, last - Instant::START);
+        }
+    }
+    Ok(carried.unwrap_or_else(|| world.network().meter().total(Direction::Down)))
+}
+
+/// A client for each server, how many requests they make, and the time from the first to the last.
+fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
+    let begin = log.records.first().map(|record| record.at).unwrap_or_default();
+    let mut all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
+    all.sort_by_key(|raised| raised.at);
+    let span = all.last().map_or(Duration::ZERO, |last| last.at - begin);
+    let mut servers: BTreeMap<&str, Server> = BTreeMap::new();
+    for raised in &all {
+        let server = servers.entry(raised.record.host().unwrap_or(Page::HOST)).or_default();
+        server.objects.push(object(raised));
+        let takes = raised.record.duration.unwrap_or_default().mul_f64(log.server_time);
+        let at = Instant::START + HEAD_START + (raised.at - begin);
+        server.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
+    }
+    let client = |(number, (name, server)): (u32, (&str, Server))| {
+        let page = Page { objects: server.objects, hosts: vec![name.to_owned()] };
+        Client::log(0, number, page, server.arrivals, tcp(&scenario.tcp, &log.hosts, name))
+    };
+    ((0..).zip(servers).map(client).collect(), all.len() as u64, span)
+}
+
+/// What a log asks of a server.
+#[derive(Debug, Default)]
+struct Server {
+    objects: Vec<Object>,
+    arrivals: Vec<Arrival>,
+}
+
+/// Sizes of logs are those of replies with their heads.
+fn object(raised: &Raised<'_>) -> Object {
+    let mut object = Object::new("", "", raised.record.reply_bytes.max(Bytes::new(1)));
+    object.request_bytes = raised.record.request_bytes.filter(|bytes| *bytes > Bytes::ZERO);
+    object.response_header_bytes = Some(Bytes::ZERO);
+    object
+}
+
+/// TCP of connections to a server: the host file's segments, and its window if that is smaller.
+fn tcp(own: &TcpConfig, hosts: &Hosts, name: &str) -> TcpConfig {
+    let Some(host) = hosts.named(name) else { return own.clone() };
+    let window = own.max_window.map_or(host.max_window, |window| window.min(host.max_window));
+    // A window holds a segment at least.
+    TcpConfig { max_window: Some(window.max(host.mss)), mss: host.mss, ..own.clone() }
+}

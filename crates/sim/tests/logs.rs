@@ -1,0 +1,128 @@
+//! A log's requests made again: what they take, what raises their load, and what the link cannot carry.
+
+use farhop_results::{RequestTimes, Row};
+use farhop_scenario::{Log, Scenario, open};
+use farhop_sim::simulate;
+use farhop_units::Bytes;
+use farhop_web::logs::{LogRecord, Parameters, generate, generate_hosts};
+use std::time::Duration;
+
+/// The shipped network of nz-us-2000 with a log.
+fn scenario(records: Vec<LogRecord>, assignments: &[&str]) -> Scenario {
+    let usual = ["run.architectures=direct", "http.connections=256"];
+    let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
+    let mut scenario = open("nz-us", &assignments).expect("the assignments are right");
+    let shift = Duration::from_millis(130);
+    let hosts = generate_hosts(&Parameters::default(), 1);
+    scenario.log = Some(Log { records: records.into(), hosts, copies: 0, shift, server_time: 1.0, notes: Vec::new() });
+    scenario
+}
+
+/// Ten minutes with fewer requests than the paper's.
+fn some(assignments: &[&str]) -> Scenario {
+    scenario(generate(&Parameters { requests: 150, ..Parameters::default() }, 1), assignments)
+}
+
+/// A record of a request of 300 B for 10 kB that took 1 s, so many milliseconds after the first.
+fn record(ms: u64) -> LogRecord {
+    let mut record = generate(&Parameters { requests: 1, ..Parameters::default() }, 1).remove(0);
+    record.at = Duration::from_secs(1000) + Duration::from_millis(ms);
+    (record.request_bytes, record.reply_bytes) = (Some(Bytes::new(300)), Bytes::kb(10));
+    record.duration = Some(Duration::from_secs(1));
+    record
+}
+
+fn row(scenario: &Scenario) -> Row {
+    let mut simulation = simulate(scenario, 1);
+    assert_eq!(simulation.gaps, []);
+    simulation.rows.remove(0)
+}
+
+fn times(scenario: &Scenario) -> RequestTimes {
+    row(scenario).log.expect("it has a log")
+}
+
+#[test]
+fn a_request_takes_its_round_trips_and_the_servers_time() {
+    let base = times(&scenario(vec![record(0)], &[])).sample_mean_s;
+    // Two round trips of 0.38 s, and the reply within a second.
+    assert!((1.5..2.3).contains(&base), "{base}");
+    let proxied = times(&scenario(vec![record(0)], &["run.architectures=multiplexed"])).sample_mean_s;
+    // One round trip and the reply within a second; the new connection's slow start holds back the last segments.
+    assert!((1.38..base - 0.1).contains(&proxied), "{proxied} instead of {base}");
+    let twice = vec![record(0), record(5000)];
+    let kept = times(&scenario(twice.clone(), &["http.version=1.1", "http.persistence=15 s"])).sample_mean_s;
+    // The second needs no handshake, but the ACK of its only segment in flight may be delayed.
+    assert!(kept < base - 0.05, "{kept} instead of {base}");
+    let gone = times(&scenario(twice, &["http.version=1.1", "http.persistence=2 s"])).sample_mean_s;
+    assert!((gone - base).abs() < 1e-9, "it is closed by then: {gone}, {base}, {kept}");
+}
+
+#[test]
+fn servers_take_their_recorded_time_times_its_factor() {
+    let with = |factor: f64| {
+        let mut scenario = scenario(vec![record(0)], &["tcp.initial_window=10"]);
+        scenario.log.as_mut().expect("it has a log").server_time = factor;
+        times(&scenario).sample_mean_s
+    };
+    assert!((with(5.0) - with(4.0) - 1.0).abs() < 0.001, "{} and {}", with(5.0), with(4.0));
+    assert!(with(0.0) < with(1.0));
+}
+
+#[test]
+fn persistence_saves_time_and_costs_sessions() {
+    let base = times(&some(&[]));
+    let kept = times(&some(&["http.version=1.1", "http.persistence=15 s"]));
+    assert!(kept.sample_mean_s < base.sample_mean_s);
+    assert!(base.peak_connections < kept.peak_connections, "{base:?}, {kept:?}");
+    assert_eq!([base, kept].map(|times| (times.sample_count, times.answered, times.unanswered)), [(150, 150, 0); 2]);
+}
+
+#[test]
+fn copies_raise_the_load_and_leave_the_sample_as_it_is() {
+    let mut raised = some(&[]);
+    raised.log.as_mut().expect("it has a log").copies = 3;
+    let (base, raised) = (times(&some(&[])), times(&raised));
+    assert_eq!((raised.sample_count, raised.answered), (150, 600));
+    assert!(raised.peak_connections > 2 * base.peak_connections, "{base:?}, {raised:?}");
+    assert!(raised.down_used > base.down_used.map(|used| 3.0 * used));
+    assert!((raised.sample_mean_s / base.sample_mean_s - 1.0).abs() < 0.05, "the link has room: {base:?}, {raised:?}");
+}
+
+#[test]
+fn a_full_buffer_drops_and_everything_arrives_all_the_same() {
+    let full = times(&some(&["link.down.rate=64 kbit/s", "link.down.queue=20 kB"]));
+    assert!(full.dropped > 0 && full.down_used.is_some_and(|used| used > 0.5), "{full:?}");
+    assert!(full.peak_queue_bytes <= 20_000 && full.peak_queue_bytes > 15_000, "{full:?}");
+    assert_eq!((full.answered, full.unanswered), (150, 0));
+}
+
+#[test]
+fn a_load_that_the_link_cannot_carry_is_said_and_ends() {
+    let row = row(&some(&["link.down.rate=1 kbit/s", "link.down.queue=unlimited"]));
+    let note = row.note.expect("there is something to say");
+    assert!(note.contains("the link cannot carry what the log asks for"), "{note}");
+    let times = row.log.expect("it has a log");
+    assert!(times.unanswered > 0 && times.answered + times.unanswered == 150, "{times:?}");
+}
+
+#[test]
+fn what_is_random_is_repeated_and_the_same_seed_gives_the_same() {
+    let lossy = some(&["link.down.loss=2 %", "run.runs=2"]);
+    let found = row(&lossy);
+    assert_eq!(found, row(&lossy));
+    let times = found.log.expect("it has a log");
+    assert_eq!((found.runs, times.sample_count), (2, 300));
+    assert!(times.sample_mean_error_s.is_some_and(|error| error > 0.0));
+}
+
+#[test]
+fn a_log_goes_through_every_architecture() {
+    let scenario = some(&["run.architectures=direct,split,rwbp,multiplexed,tunnel", "tcp.mss=512"]);
+    let simulation = simulate(&scenario, 1);
+    assert_eq!(simulation.gaps, []);
+    let times: Vec<_> = simulation.rows.iter().filter_map(|row| row.log).collect();
+    assert_eq!(times.iter().map(|times| (times.answered, times.unanswered)).collect::<Vec<_>>(), [(150, 0); 5]);
+    assert!(times[2].sample_mean_s < times[0].sample_mean_s, "RWBP has no slow start: {times:?}");
+    assert!(times[3].sample_mean_s < times[0].sample_mean_s, "its connections are there: {times:?}");
+}
