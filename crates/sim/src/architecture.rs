@@ -67,6 +67,11 @@ impl Chain {
         }
     }
 
+    /// Whether clients ask the terminal for each connection (RFC 9110 §9.3.6: CONNECT).
+    pub(crate) fn asks_to_connect(self) -> bool {
+        self.over_the_link() == Protocol::Tunnel
+    }
+
     /// Whether who is asked at the terminal's end of a client's leg is the terminal itself.
     pub(crate) fn ends_at_the_terminal(self) -> bool {
         self.over_the_link() == Protocol::Accelerated

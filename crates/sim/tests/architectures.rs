@@ -131,6 +131,31 @@ fn the_demo_takes_as_long_through_farhops_boxes_as_measured() {
 }
 
 #[test]
+fn the_same_seed_gives_the_same_loads_through_every_architecture() {
+    let words = Architecture::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let all = format!("run.architectures={words}");
+    let loads = |assignments: &[&str], seed| {
+        let simulation = simulate(&scenario("demo", &[assignments, &[&all]].concat()), seed);
+        assert!(simulation.gaps.is_empty(), "{:?}", simulation.gaps);
+        simulation.loads
+    };
+    let lossy = ["link.down.loss=1 %", "link.up.loss=1 %", "wan.delay=10 ms"];
+    assert_eq!(loads(&lossy, 7), loads(&lossy, 7));
+    let (one, other) = (loads(&lossy, 7), loads(&lossy, 8));
+    assert!(one.iter().zip(&other).all(|(one, other)| one != other));
+}
+
+#[test]
+fn a_client_of_the_tunnel_asks_for_each_connection() {
+    let load = |assignments: &[&str]| {
+        let all = [assignments, &["run.architectures=tunnel", "lan.delay=10 ms"]].concat();
+        simulate(&scenario("demo", &all), 1).loads.remove(0)
+    };
+    // A handshake and a question, each a round trip, before the first request leaves.
+    assert!((load(&[]).objects[0].request_s - 0.04).abs() < 0.001);
+}
+
+#[test]
 fn streams_of_the_tunnel_do_not_wait_for_each_other() {
     let time = |assignments: &[&str]| {
         let all = [assignments, &["run.architectures=tunnel", "link.down.loss=1 %", "run.runs=9"]].concat();

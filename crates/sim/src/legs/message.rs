@@ -16,6 +16,8 @@ pub(crate) enum Exchange {
     Keys,
     /// The request for this object of the page, or the response with it.
     Object(u32),
+    /// A client asks its proxy for a connection, or is told that it has one.
+    Connect,
     /// Flows of a trunk, of which the trunk's stations know what they are.
     Flows,
 }

@@ -191,7 +191,7 @@ impl Browser {
                 self.agree(connection, part.bytes);
                 return None;
             }
-            Exchange::Flows => return None,
+            Exchange::Connect | Exchange::Flows => return None,
         };
         let progress = &mut self.objects[object];
         let header = progress.header.min(part.bytes);

@@ -6,7 +6,7 @@
 //! Bytes that come within one instant go into frames together, as a box reads all there is when it wakes.
 //!
 //! What differs from the proxies: a flow stays on one stream, where they change streams every 512 KiB (19 B); of flows that carry data
-//! the first that was opened goes first, not the first that had something to send; no keep-alives, no search for the path's MTU:
+//! the first that was opened goes first, not the first that had something to send; both ends count their flows together; no keep-alives, no search for the path's MTU:
 //! 1452 B from the start.
 
 use crate::network::Side;
@@ -63,6 +63,8 @@ pub(crate) enum Heard {
 pub(crate) struct Tube {
     ends: [End; 2],
     flows: BTreeMap<u32, Flow>,
+    /// The number of the next flow, whoever opens it.
+    next: u32,
 }
 
 #[derive(Debug)]
@@ -71,8 +73,6 @@ struct End {
     heard: VecDeque<Heard>,
     /// When a wake-up is scheduled, if one is.
     wake: Option<Instant>,
-    /// The number of the next flow that is opened here: even at the terminal, odd at the gateway.
-    next: u32,
     /// Flows with bytes that are not in frames yet, and how many these are.
     dirty: VecDeque<u32>,
     gathered: Bytes,
@@ -125,15 +125,15 @@ impl Tube {
             order: Order::Urgency,
             ..QuicConfig::default()
         };
-        let near = End::new(Connection::client(now, &config(Side::Near)).expect(SET), 0);
-        let far = End::new(Connection::server(&config(Side::Far)).expect(SET), 1);
-        Self { ends: [near, far], flows: BTreeMap::new() }
+        let near = End::new(Connection::client(now, &config(Side::Near)).expect(SET));
+        let far = End::new(Connection::server(&config(Side::Far)).expect(SET));
+        Self { ends: [near, far], flows: BTreeMap::new(), next: 0 }
     }
 
     /// Opens a flow at one end, to carry this.
     pub(crate) fn open_flow(&mut self, now: Instant, side: Side, content: Content) -> u32 {
-        let number = self.ends[side as usize].next;
-        self.ends[side as usize].next += 2;
+        let number = self.next;
+        self.next += 1;
         let ways = [Side::Near, Side::Far].map(|sender| {
             let receiver = &mut self.ends[sender.other() as usize];
             let size = window(FLOW_MEMORY, receiver.active, FLOW_WINDOW);
@@ -326,12 +326,11 @@ impl Tube {
 }
 
 impl End {
-    fn new(connection: Connection, next: u32) -> Self {
+    fn new(connection: Connection) -> Self {
         Self {
             connection,
             heard: VecDeque::new(),
             wake: None,
-            next,
             dirty: VecDeque::new(),
             gathered: Bytes::ZERO,
             queue: VecDeque::new(),

@@ -36,6 +36,8 @@ pub(crate) enum Event {
     End { side: Side, leg: u32 },
     /// The trunk's connections are opened.
     Trunk,
+    /// A client has asked its proxy for a connection.
+    Connect(u32),
     /// A station of the trunk has something to do.
     Station { side: Side, terminal: u16 },
     /// An end of the paced datagrams has something to do.
@@ -119,6 +121,7 @@ impl<'a> World<'a> {
                 }
             }
             Event::Trunk => self.open_trunk()?,
+            Event::Connect(leg) => self.connect(leg)?,
             Event::Station { side, terminal } => {
                 let id = StationId { side, terminal };
                 if self.legs.trunk().is_some_and(|trunk| trunk.handle_timeout(at, id)) {

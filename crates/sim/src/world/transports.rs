@@ -5,8 +5,8 @@
 
 use super::{Event, World, origin_of};
 use crate::error::SimError;
-use crate::legs::{Message, Owner, Said};
-use crate::network::{Line, Outcome, Route, Side};
+use crate::legs::{Exchange, Message, Owner, Said};
+use crate::network::{Line, Outcome, Place, Route, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
 use farhop_tcp::Output;
@@ -112,18 +112,11 @@ impl World<'_> {
 
     pub(super) fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         match self.legs.owner(leg, side) {
-            Owner::Browser { client, connection } => {
-                if let Some(browser) = &mut self.clients[client as usize].browser {
-                    browser.connected(connection);
-                }
-                self.wake(client);
-            }
-            Owner::Opener { client, next } => {
-                let line = self.legs.route(leg).line;
-                let after = self.open_leg(client, line, next, Owner::Nobody)?;
-                self.legs.join(leg, after);
-                self.touched.push_back((after, Side::Near));
-            }
+            Owner::Browser { .. } if self.chain.asks_to_connect() => self.ask_to_connect(leg),
+            Owner::Browser { client, connection } => self.reached(client, connection),
+            // The terminal is told by the client when to go on.
+            Owner::Opener { .. } if self.chain.asks_to_connect() && self.legs.route(leg).near == Place::Client => {}
+            Owner::Opener { client, next } => self.go_on(leg, client, next)?,
             Owner::Trunk { .. } => self.trunk_connected(leg, side),
             Owner::Lookup { client, name } => {
                 if let Some(browser) = &mut self.clients[client as usize].browser {
@@ -138,6 +131,23 @@ impl World<'_> {
         Ok(())
     }
 
+    /// A browser's connection can carry what it has to say.
+    pub(super) fn reached(&mut self, client: u32, connection: u32) {
+        if let Some(browser) = &mut self.clients[client as usize].browser {
+            browser.connected(connection);
+        }
+        self.wake(client);
+    }
+
+    /// The relay at the far end of a leg opens the next one.
+    pub(super) fn go_on(&mut self, leg: u32, client: u32, next: u8) -> Result<(), SimError> {
+        let line = self.legs.route(leg).line;
+        let after = self.open_leg(client, line, next, Owner::Nobody)?;
+        self.legs.join(leg, after);
+        self.touched.push_back((after, Side::Near));
+        Ok(())
+    }
+
     /// Bytes arrived in order at an end.
     pub(super) fn received(&mut self, leg: u32, side: Side, mut bytes: Bytes) {
         while let Some(part) = self.legs.next_part(leg, side, &mut bytes) {
@@ -148,6 +158,12 @@ impl World<'_> {
     /// A part of a message is for the owner of an end.
     fn hand_over(&mut self, leg: u32, side: Side, part: Message) {
         match self.legs.owner(leg, side) {
+            Owner::Browser { client, connection } if part.exchange == Exchange::Connect => {
+                self.reached(client, connection);
+            }
+            Owner::Opener { .. } if part.exchange == Exchange::Connect => {
+                self.events.push(self.now, Event::Connect(leg));
+            }
             Owner::Browser { client, connection } => self.browse(client, connection, part),
             Owner::Origin { client } => self.serve(leg, client, part),
             Owner::Prefetcher { client } => self.ask_box(leg, client, part),

@@ -11,6 +11,9 @@ use farhop_units::{Bytes, Instant};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// What a client of farhop's says to ask for a connection to `server:80`, and what hyper answers.
+const CONNECT: [Bytes; 2] = [Bytes::new(47), Bytes::new(56)];
+
 /// A page that is loaded once is asked for in the second full second after the trunk is up: it has long been there, and what there was
 /// to say about its handshake has been said.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -48,6 +51,19 @@ impl World<'_> {
         self.legs.give_to_trunk(leg, connection);
         self.touched.push_back((leg, Side::Near));
         Ok(())
+    }
+
+    /// A client asks the terminal for a connection.
+    pub(super) fn ask_to_connect(&mut self, leg: u32) {
+        self.legs.write(self.now, leg, Side::Near, Message { exchange: Exchange::Connect, bytes: CONNECT[0] });
+    }
+
+    /// A client has asked: the terminal says yes, and goes on.
+    pub(super) fn connect(&mut self, leg: u32) -> Result<(), SimError> {
+        let Owner::Opener { client, next } = self.legs.owner(leg, Side::Far) else { return Ok(()) };
+        self.legs.write(self.now, leg, Side::Far, Message { exchange: Exchange::Connect, bytes: CONNECT[1] });
+        self.touch(leg, Side::Far);
+        self.go_on(leg, client, next)
     }
 
     /// One end of a connection of the trunk is there.
