@@ -415,6 +415,7 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         let object = |(index, (size, at)): (usize, (u64, u64))| WorkloadObject {
             host: (at % 3) as usize,
             urgency: (at % 5) as u8,
+            in_turns: at % 4 > 0,
             request: (at % 2 > 0).then_some(Bytes::new(1 + at % 3000)),
             header: (at % 7 > 3).then_some(Bytes::new(at % 2000)),
             think: Duration::from_millis(at % 11 * 50),

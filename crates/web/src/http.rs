@@ -5,6 +5,9 @@ use crate::page::Object;
 use farhop_units::Bytes;
 use std::time::Duration;
 
+/// The largest payload of a frame of HTTP/2 unless more is allowed (RFC 9113 §6.5.2), which browsers do not.
+pub const HTTP2_FRAME_BYTES: Bytes = Bytes::kib(16);
+
 /// HTTP version and use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpVersion {

@@ -6,7 +6,7 @@ use super::receiver::{Ack, Receiver};
 use super::sender::{Hold, Sender};
 use super::ticks::Ticks;
 use super::window::Window;
-use farhop_scenario::TcpConfig;
+use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
 use std::collections::VecDeque;
 
 /// Where a connection ends.
@@ -24,8 +24,7 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(crate) fn new(config: &TcpConfig, window: Window) -> Self {
-        let habits = Habits::of(config);
+    pub(crate) fn new(config: &TcpConfig, habits: Habits, window: Window) -> Self {
         let (sender, receiver) = (Sender::new(habits, config.mss.get(), window), Receiver::new(config, &habits));
         Self { sender, receiver }
     }
@@ -51,6 +50,29 @@ pub(crate) struct Exchange {
 pub(crate) struct Chunk {
     pub(crate) object: Option<usize>,
     pub(crate) bytes: u64,
+}
+
+/// A response that the server has begun and not sent in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) object: Option<usize>,
+    /// What is left of it.
+    pub(crate) bytes: u64,
+    pub(crate) urgency: u8,
+    pub(crate) in_turns: bool,
+}
+
+/// How responses share a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// One after the other.
+    Never,
+    /// A segment each in turn.
+    Segments,
+    /// RFC 9218 §10: the most urgent first, of these each a packet in turn but what is of use as a whole alone.
+    UrgentPackets,
+    /// The same with frames of HTTP/2.
+    UrgentFrames,
 }
 
 /// What a packet is, beside the data and the acknowledgement that it carries.
@@ -103,7 +125,9 @@ pub(crate) struct Connection {
     /// The server's SYN-ACK was sent then and is not yet acknowledged.
     pub(crate) syn_ack_sent: Option<Ticks>,
     /// Responses that the server has begun and not sent in full, and what of them is on the way to the client, in order.
-    pub(crate) answering: VecDeque<Chunk>,
+    pub(crate) answering: VecDeque<Answer>,
+    /// What is left of the turn of the first of them.
+    turn: u64,
     pub(crate) stream: VecDeque<Chunk>,
     pub(crate) closing: bool,
     /// The server has been asked for an object, and has its last response ready then.
@@ -132,6 +156,7 @@ impl Connection {
             request_bytes: 0,
             syn_ack_sent: None,
             answering: VecDeque::new(),
+            turn: 0,
             stream: VecDeque::new(),
             closing: false,
             has_answered: false,
@@ -152,6 +177,7 @@ impl Connection {
         (self.tls_left, self.tls_bytes, self.request_bytes) = (tls_rounds, 0, 0);
         self.asked.clear();
         self.answering.clear();
+        self.turn = 0;
         self.stream.clear();
         self.syn_ack_sent = None;
         (self.has_answered, self.last_ready) = (false, Ticks::ZERO);
@@ -185,20 +211,39 @@ impl Connection {
         }
     }
 
-    /// Notes which responses the next `payload` bytes of the server's stream belong to. `interleaved` responses take turns, a
-    /// segment each; others follow each other.
-    pub(crate) fn take_from_responses(&mut self, payload: u64, interleaved: bool) {
+    /// Notes which responses the next `payload` bytes of the server's stream belong to.
+    pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns) {
         let mut left = payload;
         while left > 0 {
-            let Some(chunk) = self.answering.front_mut() else { return };
-            let bytes = chunk.bytes.min(left);
-            (chunk.bytes, left) = (chunk.bytes - bytes, left - bytes);
-            let (object, over) = (chunk.object, chunk.bytes == 0);
+            if self.turn == 0 {
+                self.begin_turn(left, turns);
+            }
+            let Some(answer) = self.answering.front_mut() else { return };
+            let bytes = answer.bytes.min(left).min(self.turn);
+            (answer.bytes, left, self.turn) = (answer.bytes - bytes, left - bytes, self.turn - bytes);
+            let Answer { object, bytes: rest, in_turns, .. } = *answer;
             self.append_to_stream(object, bytes);
-            if over {
+            if rest == 0 {
                 self.answering.pop_front();
-            } else if interleaved {
+                self.turn = 0;
+            } else if self.turn == 0 && in_turns {
                 self.answering.rotate_left(1);
+            }
+        }
+    }
+
+    /// Brings the response whose turn it is to the front, where `left` bytes of a segment are to be filled.
+    fn begin_turn(&mut self, left: u64, turns: Turns) {
+        self.turn = match turns {
+            Turns::Never => u64::MAX,
+            Turns::Segments | Turns::UrgentPackets => left,
+            Turns::UrgentFrames => HTTP2_FRAME_BYTES.get(),
+        };
+        if matches!(turns, Turns::UrgentPackets | Turns::UrgentFrames) {
+            let urgencies = self.answering.iter().map(|answer| answer.urgency);
+            let first = urgencies.enumerate().min_by_key(|(_, urgency)| *urgency);
+            if let Some(answer) = first.and_then(|(place, _)| self.answering.remove(place)) {
+                self.answering.push_front(answer);
             }
         }
     }

@@ -51,6 +51,13 @@ const NO_LIMIT: u64 = u64::MAX / 4;
 const MS: fn(u64) -> Ticks = Ticks::from_millis;
 
 impl Habits {
+    /// QUIC's, whatever those of TCP: every second packet is acknowledged, or after 25 ms (RFC 9000 §13.2), windows that are not used do
+    /// not grow (RFC 9002 §7.8), and none decays.
+    pub(crate) fn of_quic(config: &TcpConfig) -> Self {
+        let plain = Self::of(&TcpConfig { profile: Profile::Rfc, first_ack: FirstAck::Delayed, ..config.clone() });
+        Self { acking: Acking::Timer(MS(25)), byte_counting: true, validates: true, ..plain }
+    }
+
     pub(crate) fn of(config: &TcpConfig) -> Self {
         let first_at_once = config.first_ack == FirstAck::Immediate;
         let plain = Self {

@@ -6,7 +6,7 @@
 
 use super::browser::{Browser, Trigger};
 use super::connection::{Connection, Exchange, Kind, Packet, Side};
-use super::parameters::{Http, Parameters};
+use super::parameters::{Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::skip::Skipping;
 use super::ticks::Ticks;
@@ -121,8 +121,8 @@ pub(crate) struct Load<'a> {
 
 /// TCP and IP headers of every packet.
 pub(crate) const HEADERS: u64 = HEADER_BYTES.get();
-/// RFC 9000 §14.1: datagrams of QUIC's handshake are at least so long.
-pub(crate) const QUIC_HANDSHAKE: u64 = 1200;
+/// QUIC's server answers what TLS 1.3's does, in three datagrams whose headers, acknowledgement and frames take some 93 bytes each.
+const QUIC_ANSWER_OVERHEAD: u64 = 3 * 93;
 
 impl<'a> Load<'a> {
     pub(crate) fn new(parameters: &'a Parameters, workload: &'a Workload, buffers: &'a mut Buffers) -> Self {
@@ -269,7 +269,11 @@ impl<'a> Load<'a> {
         let now = self.now;
         let connection = &mut self.buffers.connections[packet.connection];
         connection.syn_ack_sent = Some(now);
-        let bytes = if self.parameters.http == Http::Http3 { QUIC_HANDSHAKE } else { HEADERS };
+        let bytes = if self.parameters.http == Http::Http3 {
+            QUIC_ANSWER_OVERHEAD + Tls::Tls13.rounds().iter().map(|round| round.server.get()).sum::<u64>()
+        } else {
+            HEADERS
+        };
         let answer = Packet { kind: Kind::SynAck, ..*packet };
         self.put(Side::Server, answer, bytes);
     }
@@ -281,6 +285,10 @@ impl<'a> Load<'a> {
         let offer = connection.server.receiver.offer();
         connection.client.sender.update_offer(0, offer);
         self.buffers.openings[place].connected = self.clock();
+        if self.parameters.http == Http::Http3 {
+            // The end of the client's handshake, ahead of its first request.
+            self.up.pass(now, QUIC_INITIAL);
+        }
         self.send(place, Side::Client, None);
         self.connected(place);
         self.act();

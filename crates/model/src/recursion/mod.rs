@@ -19,8 +19,8 @@
 //! **What is approximate.** BBR: its start is paced by per-ACK samples, the later cycle is its mean. Beyond 131,072 segments what does
 //! not repeat exactly is extrapolated at the rates of the last 65,536. Events of one instant on several connections may be taken
 //! in another order than a host takes them, which parallel loads amplify: 0.01 % on average, 2 % over ways up of 30 kbit/s. Expected losses
-//! ([`Recursion::load_with_losses`]) are means over loads in rounds, added. HTTP/2 and 3 differ from pipelining in taking turns by segments; HTTP/3's packets are counted
-//! with TCP's headers.
+//! ([`Recursion::load_with_losses`]) are means over loads in rounds, added. HTTP/3 is TCP with QUIC's handshake, packets, pace and delays of
+//! acknowledgements: 1 % off the simulator's QUIC.
 //!
 //! **What is left out.** Queues that drop, jitter, reordering, outages, rates that change, medium access. Retransmissions by
 //! timers that run out though nothing was lost: where that would happen [`PageLoad::late_acks`] is not zero, and the load takes longer

@@ -1,5 +1,6 @@
 //! What a load depends on, and what of it cannot be.
 
+use super::connection::Turns;
 use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
 use farhop_scenario::{
@@ -228,7 +229,7 @@ impl Parameters {
         let down = channels.map(|channel| HopParameters::of(&channel.down));
         let mut up = channels.map(|channel| HopParameters::of(&channel.up));
         up.reverse();
-        Self {
+        let over_tcp = Self {
             down,
             up,
             tcp: scenario.tcp.clone(),
@@ -244,7 +245,20 @@ impl Parameters {
             pushes: false,
             lookup: lookup(scenario),
             is_unasked: false,
+        };
+        if over_tcp.http == Http::Http3 { over_tcp.over_quic() } else { over_tcp }
+    }
+
+    /// Packets of QUIC's sizes: what their headers take more than TCP's is taken at every hop.
+    fn over_quic(mut self) -> Self {
+        if self.tcp.mss > Bytes::ZERO {
+            let packet = self.tcp.mss.get().saturating_add(HEADER_BYTES.get()).clamp(QUIC_INITIAL, QUIC_PACKET);
+            self.tcp.mss = Bytes::new(packet - QUIC_HEADERS);
         }
+        for hop in self.down.iter_mut().chain(&mut self.up) {
+            hop.overhead = Bytes::new(hop.overhead.get().saturating_add(QUIC_HEADERS - HEADER_BYTES.get()));
+        }
+        self
     }
 
     /// Connections that carry what there is of all hosts: two proxies have them between each other.
@@ -268,7 +282,18 @@ impl Parameters {
 
     /// Whether responses take turns on a connection; at a set rate they come in the order in which they are needed.
     pub(crate) fn interleaves(&self) -> bool {
-        self.http.is_multiplexed() && self.control == Control::Tcp
+        self.turns() != Turns::Never
+    }
+
+    /// How they do; between proxies nobody knows what is urgent.
+    pub(crate) fn turns(&self) -> Turns {
+        match self.http {
+            _ if self.control != Control::Tcp => Turns::Never,
+            Http::Http2 | Http::Http3 if self.is_established => Turns::Segments,
+            Http::Http2 => Turns::UrgentFrames,
+            Http::Http3 => Turns::UrgentPackets,
+            Http::Http10 | Http::Http11 | Http::Http11Pipelined => Turns::Never,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), RecursionError> {
@@ -323,6 +348,13 @@ fn way(config: &DirectionConfig, bytes: Bytes) -> Duration {
     config.least_delay().saturating_add(crate::path::transmission_time(bytes.as_f64(), config.peak_rate()))
 }
 
+/// QUIC's largest packets, which fit Ethernet under IPv6 too, with IPv4's and UDP's headers.
+const QUIC_PACKET: u64 = 1452 + 28;
+/// RFC 9000 §14.1: every path carries packets of so many bytes, and a client's are no smaller until the handshake is over.
+pub(crate) const QUIC_INITIAL: u64 = 1200 + 28;
+/// Headers of a packet of QUIC with data of one stream: IPv4 and UDP, 28; flags, a connection's name of 8 bytes, a number of 2 and a tag
+/// of 16 (RFC 9000 §17.3, RFC 9001 §5.3); type, stream, offset and length of the data (RFC 9000 §19.8), 8.
+const QUIC_HEADERS: u64 = 28 + 27 + 8;
 /// RFC 9113 §6.5.2: servers should allow no fewer, and allow no more.
 const MOST_STREAMS: usize = 100;
 /// An IP packet's length has 16 bits.

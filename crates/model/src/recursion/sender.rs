@@ -62,8 +62,9 @@ pub(crate) struct Sender {
     usage: Usage,
     last_data: Ticks,
     unsettled: bool,
-    /// When pacing allows the next segment.
-    pub(crate) paced: Ticks,
+    /// When pacing allows the next segment but for what may leave ahead of it, and how long that takes.
+    paced: Ticks,
+    ahead: Ticks,
     /// Payload of the last segment.
     last_payload: u64,
     /// When the retransmission timer would run out.
@@ -115,6 +116,7 @@ impl Sender {
             last_data: Ticks::ZERO,
             unsettled: false,
             paced: Ticks::ZERO,
+            ahead: Ticks::ZERO,
             last_payload: 0,
             timer: Ticks::NEVER,
             probe: None,
@@ -268,7 +270,7 @@ impl Sender {
             self.hold = Hold::Congestion;
             return None;
         }
-        if now < self.paced {
+        if now + self.ahead < self.paced {
             self.hold = Hold::Congestion;
             return None;
         }
@@ -278,16 +280,16 @@ impl Sender {
 
     fn pace(&mut self, now: Ticks, bytes: u64) {
         if let Some(rtt) = self.rtt.smoothed()
-            && let Some(pace) = self.window.pace(rtt)
+            && let Some((pace, burst)) = self.window.pace(rtt)
         {
-            self.paced = self.paced.max(now) + pace.time(bytes);
+            (self.paced, self.ahead) = (self.paced.max(now) + pace.time(bytes), pace.time(burst));
         }
     }
 
     /// When pacing, and nothing else, lets the next segment go.
     pub(crate) fn paced_until(&self, now: Ticks) -> Option<Ticks> {
-        (self.paced > now && self.accepted > self.next && self.fits(self.mss) && self.edge > self.next)
-            .then_some(self.paced)
+        let paced = self.paced.since(self.ahead);
+        (paced > now && self.accepted > self.next && self.fits(self.mss) && self.edge > self.next).then_some(paced)
     }
 
     fn fits(&self, payload: u64) -> bool {

@@ -1,6 +1,6 @@
 //! Serving: what the server, or whatever stands at the far end, makes of requests.
 
-use super::connection::{Chunk, Exchange, Side};
+use super::connection::{Answer, Exchange, Side};
 use super::load::{Load, Making};
 use super::parameters::Http;
 use super::ticks::Ticks;
@@ -61,9 +61,13 @@ impl Load<'_> {
         if connection.generation != making.generation {
             return;
         }
-        let Exchange { object, response, .. } = making.exchange;
-        connection.answering.push_back(Chunk { object, bytes: response });
-        connection.server.sender.written += response;
+        let Exchange { object, response: bytes, .. } = making.exchange;
+        let (urgency, in_turns) = object.map_or((0, false), |object| {
+            let object = self.workload.object(object);
+            (object.urgency, object.in_turns || self.parameters.is_established)
+        });
+        connection.answering.push_back(Answer { object, bytes, urgency, in_turns });
+        connection.server.sender.written += bytes;
         self.flush(place, Side::Server);
         if let Some(object) = object {
             self.push_named(making, object);

@@ -13,7 +13,7 @@
 //! is approximate, and matters beyond some hundred megabytes only.
 
 use super::breakdown::Ledger;
-use super::connection::{Chunk, Connection, Side};
+use super::connection::{Answer, Connection, Side};
 use super::load::{HEADERS, Load};
 use super::parameters::Control;
 use super::route::MOST_HOPS;
@@ -209,7 +209,7 @@ impl Load<'_> {
     /// Bytes that can be left out without leaving out an event.
     fn uneventful(&self, place: usize) -> u64 {
         let connection = &self.buffers.connections[place];
-        let Some(Chunk { object: Some(object), bytes }) = connection.answering.front().copied() else { return 0 };
+        let Some(Answer { object: Some(object), bytes, .. }) = connection.answering.front().copied() else { return 0 };
         if connection.answering.len() > 1 && self.parameters.interleaves() {
             return 0;
         }

@@ -29,7 +29,12 @@ pub(crate) struct Window {
     threshold: Option<u64>,
     byte_counting: bool,
     control: Control,
+    /// What may leave at once where a window is spread over the round trip, as QUIC's is; `None` where it is not.
+    burst: Option<u64>,
 }
+
+/// RFC 9002 §7.7: a window is spread a little faster than over the round trip, so that it decides.
+const SPREADING: (u32, u32) = (4, 5);
 
 #[derive(Debug, Clone, Copy)]
 enum Control {
@@ -61,12 +66,12 @@ impl Window {
             Congestion::Cubic => Control::Cubic { exit: Exit::PlusPlus(HyStartPlusPlus::default()), growth: None },
             Congestion::Bbr => Control::Bbr(Bbr::default()),
         };
-        Self { mss, size: initial, threshold: None, byte_counting, control }
+        Self { mss, size: initial, threshold: None, byte_counting, control, burst: None }
     }
 
     /// A window that never changes.
     pub(crate) fn fixed(mss: u64, size: u64) -> Self {
-        Self { mss, size, threshold: None, byte_counting: true, control: Control::Fixed }
+        Self { mss, size, threshold: None, byte_counting: true, control: Control::Fixed, burst: None }
     }
 
     pub(crate) fn in_slow_start(&self) -> bool {
@@ -90,11 +95,20 @@ impl Window {
         self.watch(ack);
     }
 
-    /// How fast packets may leave, if the controller says so; before any sample the window per round-trip time.
-    pub(crate) fn pace(&self, rtt: Ticks) -> Option<Pace> {
-        match &self.control {
-            Control::Bbr(bbr) => Some(bbr.pace(rtt, self.size)),
-            Control::Reno | Control::Cubic { .. } | Control::Fixed => None,
+    /// QUIC's: it counts bytes, has the RFCs' HyStart++ and no kernel's, and is spread over the round trip, in bursts no larger than it
+    /// is at first (RFC 9002 §7.7).
+    pub(crate) fn of_quic(congestion: Congestion, mss: u64, initial: u64) -> Self {
+        let burst = Some(initial.saturating_sub(mss));
+        Self { byte_counting: true, burst, ..Self::new(congestion, mss, initial, false) }
+    }
+
+    /// How fast packets may leave, if the controller says so, and how much ahead of that; before any sample the window per round-trip
+    /// time.
+    pub(crate) fn pace(&self, rtt: Ticks) -> Option<(Pace, u64)> {
+        match (&self.control, self.burst) {
+            (Control::Bbr(bbr), _) => Some((bbr.pace(rtt, self.size), 0)),
+            (_, Some(burst)) => Some((Pace::measured(rtt, self.size).scaled(SPREADING.0, SPREADING.1), burst)),
+            _ => None,
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::browser::{Action, Cause, Limits, Trigger};
 use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
-use super::load::{HEADERS, Load, Making, Opening, Planned, QUIC_HANDSHAKE};
-use super::parameters::{Control, Http, Parameters};
+use super::habits::Habits;
+use super::load::{HEADERS, Load, Making, Opening, Planned};
+use super::parameters::{Control, Http, Parameters, QUIC_INITIAL};
 use super::receiver::Arrival;
 use super::sender::{Hold, Piece};
 use super::ticks::Ticks;
@@ -34,14 +35,17 @@ fn ends(parameters: &Parameters) -> (End, End) {
     let tcp = &parameters.tcp;
     let mss = tcp.mss.get();
     let initial = mss * u64::from(tcp.initial_window);
-    let counts_bytes = super::habits::Habits::of(tcp).byte_counting;
+    let is_quic = parameters.http == Http::Http3;
+    let habits = if is_quic { Habits::of_quic(tcp) } else { Habits::of(tcp) };
+    let counts_bytes = habits.byte_counting;
     // What the client sends is little: its controller makes no difference beyond slow start.
     let client = Window::new(Congestion::Reno, mss, initial, counts_bytes);
     let server = match parameters.control {
+        Control::Tcp if is_quic => Window::of_quic(tcp.congestion, mss, initial),
         Control::Tcp => Window::new(tcp.congestion, mss, initial, counts_bytes),
         Control::FixedRate => Window::fixed(mss, NO_LIMIT),
     };
-    let (mut client, mut server) = (End::new(tcp, client), End::new(tcp, server));
+    let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
     if parameters.control == Control::FixedRate {
         server.sender.remove_limits();
     }
@@ -79,11 +83,11 @@ impl Load<'_> {
         let piece = piece.unwrap_or(Piece { payload: 0, push: false, hold: Hold::Nothing, delivered: 0 });
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
-        let interleaved = self.parameters.interleaves();
+        let turns = self.parameters.turns();
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
         if side == Side::Server && piece.payload > 0 {
-            connection.take_from_responses(piece.payload, interleaved);
+            connection.take_from_responses(piece.payload, turns);
             late = core::mem::take(&mut connection.late);
             fin = connection.closing && connection.server.sender.next == connection.server.sender.written;
         }
@@ -218,7 +222,7 @@ impl Load<'_> {
     /// The handshake begins.
     pub(crate) fn dial(&mut self, place: usize) {
         self.buffers.openings[place].dialled = self.clock();
-        let bytes = if self.parameters.http == Http::Http3 { QUIC_HANDSHAKE } else { HEADERS };
+        let bytes = if self.parameters.http == Http::Http3 { QUIC_INITIAL } else { HEADERS };
         let sent = self.now;
         self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
     }

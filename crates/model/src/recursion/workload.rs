@@ -20,6 +20,8 @@ pub struct WorkloadObject {
     pub host: usize,
     /// How urgent it is where requests share a connection; less is more urgent, equals go in the order of discovery.
     pub urgency: u8,
+    /// Parts of it are of use before the whole is there, so that it takes turns with what is as urgent.
+    pub in_turns: bool,
     /// Size of its request without TCP/IP headers; `None` is that of all.
     pub request: Option<Bytes>,
     /// Size of its response's status line and headers; `None` is that of all.
@@ -33,8 +35,8 @@ pub struct WorkloadObject {
 impl WorkloadObject {
     /// An object of `size` that is like all others.
     pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
-        let (host, urgency, request, header, none) = (0, 0, None, None, Duration::ZERO);
-        Self { size, named, host, urgency, request, header, think: none, delay: none }
+        let (host, urgency, in_turns, request, header, none) = (0, 0, true, None, None, Duration::ZERO);
+        Self { size, named, host, urgency, in_turns, request, header, think: none, delay: none }
     }
 
     fn check(&self) -> Result<(), RecursionError> {
@@ -95,7 +97,8 @@ impl Workload {
             size: object.size,
             named: object.reference.map(|reference| (reference.object, reference.end)),
             host: object.host,
-            urgency: object.priority() as u8,
+            urgency: object.priority().urgency(),
+            in_turns: object.priority().is_incremental(),
             request: object.request_bytes,
             header: object.response_header_bytes,
             think: object.think,

@@ -6,11 +6,8 @@
 
 use crate::legs::{Exchange, Message};
 use farhop_units::Bytes;
-use farhop_web::Priority;
+use farhop_web::{HTTP2_FRAME_BYTES, Priority};
 use std::collections::VecDeque;
-
-/// RFC 9113 §6.5.2: the largest payload of a frame unless more is allowed, which browsers do not.
-const FRAME: Bytes = Bytes::kib(16);
 
 #[derive(Debug, Clone, Copy)]
 struct Response {
@@ -53,7 +50,7 @@ impl Frames {
         let urgencies = self.responses.iter().enumerate().map(|(place, response)| (response.priority.urgency(), place));
         let (_, place) = urgencies.min()?;
         let next = self.responses.remove(place)?;
-        self.frame = next.left.min(FRAME);
+        self.frame = next.left.min(HTTP2_FRAME_BYTES);
         self.responses.push_front(next);
         Some(())
     }
