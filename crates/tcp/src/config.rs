@@ -60,8 +60,8 @@ pub struct TcpConfig {
     pub initial_window: u32,
     /// Largest window the receiver advertises; `None` is unlimited.
     pub max_window: Option<Bytes>,
-    /// The largest receive buffer, in memory, that Linux's autotuning may reach (`tcp_rmem`'s third value); the window is half
-    /// of it. At or below [`TcpConfig::LINUX_INITIAL_BUFFER`] nothing is tuned. Other profiles do not tune.
+    /// The largest receive buffer, in memory, that Linux's autotuning may reach (`tcp_rmem`'s third value); the window is about
+    /// three fifths of it. At or below [`TcpConfig::LINUX_INITIAL_BUFFER`] nothing is tuned. Other profiles do not tune.
     pub receive_buffer: Bytes,
     /// Payload of a full segment.
     pub mss: Bytes,

@@ -199,7 +199,7 @@ impl Endpoint {
 
     fn round_trip(&self) -> RoundTrip {
         let rtt = &self.sender.rtt;
-        RoundTrip { min: rtt.min(), smoothed: rtt.smoothed(), rto: rtt.rto() }
+        RoundTrip { smoothed: rtt.smoothed(), rto: rtt.rto() }
     }
 
     /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.

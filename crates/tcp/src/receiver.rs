@@ -23,7 +23,6 @@ pub(crate) struct Received {
 /// Round-trip times that the endpoint's own sender has seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundTrip {
-    pub(crate) min: Option<Duration>,
     pub(crate) smoothed: Option<Duration>,
     pub(crate) rto: Duration,
 }
@@ -104,8 +103,13 @@ impl Receiver {
         if segment.fin {
             self.fin = Some(segment.sequence + segment.payload + Bytes::new(u64::from(segment.syn)));
         }
+        self.window.measure(now, segment);
         if segment.sequence > expected {
             self.add_island(SackBlock { start: segment.sequence, end: segment.end() });
+            if self.sack {
+                // Without, a window that moves would hide that the acknowledgement is a duplicate.
+                self.window.data_waits(segment.payload, self.waiting_span());
+            }
         }
         let filling = !self.islands.is_empty();
         let received = self.accept(expected, segment);
@@ -115,7 +119,7 @@ impl Receiver {
         }
         if received.bytes > Bytes::ZERO {
             self.window.note_received(received.bytes);
-            self.note_data(now, segment.push, trip);
+            self.note_data(now, segment, trip);
         }
         received
     }
@@ -185,9 +189,16 @@ impl Receiver {
         self.islands.insert(0, new);
     }
 
-    fn note_data(&mut self, now: Instant, push: bool, trip: RoundTrip) {
+    /// From the next byte expected to the last that has arrived.
+    fn waiting_span(&self) -> Bytes {
+        let furthest = self.islands.iter().map(|island| island.end).max();
+        furthest.map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
+    }
+
+    fn note_data(&mut self, now: Instant, segment: &Segment, trip: RoundTrip) {
         let Some(expected) = self.expected else { return };
-        let window_grew = self.window.data_arrived(now, expected, trip.min);
+        let (push, waiting) = (segment.push, self.waiting_span());
+        let window_grew = self.window.data_arrived(now, segment.payload, expected, waiting);
         let unacknowledged = expected - self.told;
         let (mss, rto, rtt) = (self.mss, trip.rto, trip.smoothed);
         let arrival = Arrival { now, unacknowledged, mss, push, window_grew, rto, rtt };
@@ -224,7 +235,7 @@ mod tests {
     use super::*;
     use crate::Profile;
 
-    const TRIP: RoundTrip = RoundTrip { min: None, smoothed: None, rto: Duration::from_secs(1) };
+    const TRIP: RoundTrip = RoundTrip { smoothed: None, rto: Duration::from_secs(1) };
 
     fn open() -> Receiver {
         let mut receiver = Receiver::new(&TcpConfig::of(Profile::Linux));

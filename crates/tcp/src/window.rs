@@ -2,13 +2,14 @@
 //!
 //! The application reads at once, unless it [says](ReceiveWindow::hold) how much it has not read; then the window may close. Its
 //! right edge never moves back, and moves on by a full segment or half the buffer at least (§3.8.6.2.2). Linux's offer starts at
-//! 64 kB (half of `tcp_rmem`'s default of 131072 bytes) and follows the data: once per round trip the buffer becomes twice what
-//! arrived in it, and more while that still grows (tcp_rcvbuf_grow(), Linux 6.18), and the offer opens by two segments per
-//! segment received up to that (tcp_grow_window()). Left out: memory overhead of packets and its measured ratio (taken as one
-//! half, the kernel's first guess), memory pressure.
+//! 64 kB (half of `tcp_rmem`'s default of 131072 bytes) and follows the data: the first full segment tells how much memory packets
+//! take, so that more of the buffer can be offered; once per round trip the buffer becomes twice what arrived in it, and more while
+//! that still grows or data waits out of order (tcp_rcvbuf_grow(), Linux 6.18); and the offer opens by two segments per segment
+//! received up to that (tcp_grow_window()). The round trip is the receiver's own (tcp_rcv_rtt_measure_ts()). Left out: windows in
+//! units of the window scale, memory pressure.
 
 use crate::behavior::Behavior;
-use crate::{Sequence, TcpConfig};
+use crate::{Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -16,6 +17,11 @@ use std::time::Duration;
 const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
 /// The most that an unscaled SYN can say: a byte less than half of Linux's initial buffer.
 const UNSCALED: Bytes = Bytes::new(65_535);
+/// What a packet takes in memory beyond its payload: headers, struct skb_shared_info, struct sk_buff (Linux 6.18 through a TUN device:
+/// of each 256 bytes of buffer 158 are offered with segments of 1448 bytes).
+const PACKET_OVERHEAD: u64 = 892;
+/// tcp_event_data_recv(): smaller segments do not let the offer grow.
+const LEAST_TO_GROW: Bytes = Bytes::new(128);
 /// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.
 const LINUX_FIRST_ROUND: u64 = 10;
 
@@ -37,10 +43,38 @@ pub(crate) struct ReceiveWindow {
 struct Tuning {
     /// What arrived in the round trip before.
     last_round: Bytes,
-    /// What the buffer has room for.
+    /// What the buffer has room for; and what the first buffer has once the packets' size is known.
     room: Bytes,
+    known_room: Bytes,
     round_start: Instant,
     round_from: Sequence,
+    trip: ReceiverTrip,
+}
+
+/// The round trip as the receiver of data sees it (tcp_rcv_rtt_update()): a fall counts at once, a rise by an eighth.
+#[derive(Debug, Clone, Default)]
+struct ReceiverTrip {
+    echo: u32,
+    estimate: Option<Duration>,
+}
+
+impl ReceiverTrip {
+    /// From the acknowledgement that the segment answers to its arrival.
+    fn measure(&mut self, now: Instant, echo: u32, is_full: bool) {
+        if echo == self.echo {
+            return;
+        }
+        self.echo = echo;
+        let ticks = Timestamps::at(now).wrapping_sub(echo);
+        if !is_full || ticks == 0 || ticks >= 1 << 31 {
+            return;
+        }
+        let sample = Duration::from_millis(u64::from(ticks));
+        self.estimate = Some(match self.estimate {
+            Some(before) if sample > before => before - before / 8 + sample / 8,
+            _ => sample,
+        });
+    }
 }
 
 impl ReceiveWindow {
@@ -50,17 +84,21 @@ impl ReceiveWindow {
         if !Behavior::of(config).autotunes_window {
             return Self { offer: limit, limit, mss, tuning: None, unread: None, edge: Sequence::SYN };
         }
-        // The kernel takes half of a buffer for the memory around data.
-        let half = |buffer: Bytes| Bytes::new(buffer.get() / 2);
-        let largest = half(config.receive_buffer).max(Bytes::new(1));
-        let initial = half(TcpConfig::LINUX_INITIAL_BUFFER).min(largest).min(UNSCALED);
+        let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
+        // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
+        let initial = Bytes::new(buffer.get() / 2).max(Bytes::new(1)).min(UNSCALED);
         let whole_segments = initial.get() / mss.get().max(1) * mss.get();
-        let initial = Bytes::new(whole_segments).max(mss);
-        let last_round = mss * LINUX_FIRST_ROUND;
-        let (round_start, round_from) = (Instant::START, Sequence::FIRST_BYTE);
-        let tuning = Some(Tuning { last_round, room: initial, round_start, round_from });
-        let limit = limit.min(largest);
-        Self { offer: initial.min(limit), limit, mss, tuning, unread: None, edge: Sequence::SYN }
+        let room = Bytes::new(whole_segments).max(mss);
+        let limit = limit.min(payload_of(config.receive_buffer, mss));
+        let tuning = Tuning {
+            last_round: mss * LINUX_FIRST_ROUND,
+            room,
+            known_room: payload_of(buffer, mss),
+            round_start: Instant::START,
+            round_from: Sequence::FIRST_BYTE,
+            trip: ReceiverTrip::default(),
+        };
+        Self { offer: room.min(limit), limit, mss, tuning: Some(tuning), unread: None, edge: Sequence::SYN }
     }
 
     /// The buffer that is offered.
@@ -103,13 +141,40 @@ impl ReceiveWindow {
         possible >= promised * 2 && possible.saturating_sub(promised) >= step
     }
 
-    /// Data arrived in order up to `expected`; `rtt` is the least round-trip time known. Returns whether the offer grew.
-    pub(crate) fn data_arrived(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) -> bool {
+    /// A segment of data has arrived, in order or not.
+    pub(crate) fn measure(&mut self, now: Instant, segment: &Segment) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.trip.measure(now, segment.timestamps.echo, segment.payload >= self.mss);
+        }
+    }
+
+    /// `payload` arrived in order, up to `expected`, and `waiting` bytes span what arrived beyond. Returns whether the offer grew.
+    pub(crate) fn data_arrived(&mut self, now: Instant, payload: Bytes, expected: Sequence, waiting: Bytes) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
-        if rtt.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
+        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
             // What the application has not read says nothing about how fast it reads.
             let unread = self.unread.unwrap_or(Bytes::ZERO);
-            tuning.end_round(now, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread));
+            tuning.end_round(now, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread), waiting);
+        }
+        self.grow(payload)
+    }
+
+    /// `payload` arrived out of order; `waiting` bytes span all that did.
+    pub(crate) fn data_waits(&mut self, payload: Bytes, waiting: Bytes) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.make_room(waiting, Bytes::ZERO);
+            self.grow(payload);
+        }
+    }
+
+    /// tcp_grow_window().
+    fn grow(&mut self, payload: Bytes) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        if payload >= self.mss {
+            tuning.room = tuning.room.max(tuning.known_room);
+        }
+        if payload < LEAST_TO_GROW {
+            return false;
         }
         let before = self.offer;
         self.offer = self.offer.max((self.offer + self.mss * 2).min(tuning.room).min(self.limit));
@@ -117,19 +182,29 @@ impl ReceiveWindow {
     }
 }
 
+/// How much payload of full segments a buffer holds (tcp_win_from_space()).
+fn payload_of(buffer: Bytes, mss: Bytes) -> Bytes {
+    let share = 256 * mss.get() / (mss.get() + PACKET_OVERHEAD);
+    let payload = u128::from(buffer.get()) * u128::from(share.max(1)) / 256;
+    Bytes::new(u64::try_from(payload).unwrap_or(u64::MAX)).max(Bytes::new(1))
+}
+
 impl Tuning {
-    fn end_round(&mut self, now: Instant, expected: Sequence) {
+    fn end_round(&mut self, now: Instant, expected: Sequence, waiting: Bytes) {
         let arrived = expected - self.round_from;
         (self.round_start, self.round_from) = (now, expected);
-        if arrived <= self.last_round {
-            return;
+        if arrived > self.last_round {
+            let before = core::mem::replace(&mut self.last_round, arrived);
+            // The growth twice, to let slow start double.
+            let growth = u128::from(arrived.get()) * u128::from((arrived - before).get()) * 4;
+            let growth = u64::try_from(growth / u128::from(before.get().max(1))).unwrap_or(u64::MAX / 4);
+            self.make_room(waiting, Bytes::new(growth));
         }
-        // Twice, as the measurement is one round trip late; and the growth again twice, to let slow start double.
-        let twice = u128::from(arrived.get()) * 2;
-        let growth = twice * u128::from((arrived - self.last_round).get()) / u128::from(self.last_round.get().max(1));
-        let room = u64::try_from(twice + growth * 2).unwrap_or(u64::MAX);
-        self.room = self.room.max(Bytes::new(room));
-        self.last_round = arrived;
+    }
+
+    /// tcp_rcvbuf_grow(): twice what arrived in a round, as the measurement is one round trip late, and what waits out of order.
+    fn make_room(&mut self, waiting: Bytes, growth: Bytes) {
+        self.room = self.room.max(self.last_round * 2 + growth + waiting);
     }
 }
 
@@ -148,8 +223,11 @@ mod tests {
         let mut rounds_seen = Vec::new();
         for round in 1..=rounds {
             for _ in 0..segments {
+                let now = Instant::START + RTT * round;
+                let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + RTT * (round - 1)) };
+                window.measure(now, &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
-                window.data_arrived(Instant::START + RTT * round, expected, Some(RTT));
+                window.data_arrived(now, config.mss, expected, Bytes::ZERO);
             }
             segments *= 2;
             rounds_seen.push((window.offer(), config.mss * segments));
@@ -165,16 +243,17 @@ mod tests {
             assert!(offer >= next_round, "{offer} offered, {next_round} to come");
         }
         let (last, _) = offers(&config, 20)[19];
-        assert_eq!(last, Bytes::kib(16 << 10));
+        assert_eq!(last, Bytes::new((32 << 20) / 256 * 158));
     }
 
     #[test]
-    fn linux_grows_to_half_of_the_largest_buffer_and_no_further() {
+    fn linux_grows_to_what_the_largest_buffer_holds_and_no_further() {
         let last = |buffer| offers(&TcpConfig { receive_buffer: buffer, ..TcpConfig::of(Profile::Linux) }, 20)[19].0;
-        assert_eq!(last(Bytes::kib(512)), Bytes::kib(256));
-        // No larger than where it starts: not tuned.
-        assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::kib(64));
-        assert_eq!(last(Bytes::kib(16)), Bytes::kib(8));
+        // Of each 256 bytes of buffer packets of 1500 bytes leave 158 to their payload.
+        assert_eq!(last(Bytes::kib(512)), Bytes::kib(2) * 158);
+        // No larger than where it starts: the size of packets is all that is learned.
+        assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::new(80_896));
+        assert_eq!(last(Bytes::kib(16)), Bytes::new(10_112));
     }
 
     #[test]
