@@ -5,7 +5,7 @@
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
 //! timer. Left out: Linux's ACK compression for SACK, deferral to the end of a softirq burst, GRO.
 
-use crate::behavior::{AckPolicy, Behavior};
+use crate::behavior::{AckPolicy, Behavior, Timers};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ impl Acknowledger {
         if full || pushed || (self.quick > 0 && !self.interactive) {
             return arrival.now;
         }
-        arrival.now + self.linux_delay(arrival)
+        Timers::Jiffies.expiry(arrival.now, self.linux_delay(arrival))
     }
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick-ACK mode again.
@@ -182,7 +182,7 @@ mod tests {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
         let delays: Vec<_> = (0..18).map(|ms| delay(&mut acks, ms, false)).collect();
         assert_eq!(delays[..16], [0; 16]);
-        assert_eq!(delays[16..], [40, 40]);
+        assert_eq!(delays[16..], [44, 43], "the jiffy after 40 ms");
         acks.data_arrived(arrival(20, MSS, false));
         acks.data_arrived(arrival(21, MSS * 2, false));
         assert_eq!(acks.due(), Some(arrival(21, MSS, false).now), "beyond one full segment");
@@ -194,7 +194,7 @@ mod tests {
         acks.data_arrived(Arrival { window_grew: true, ..arrival(0, MSS, false) });
         assert_eq!(acks.due(), Some(arrival(0, MSS, false).now));
         acks.acknowledged();
-        assert_eq!(delay(&mut acks, 1, false), 40);
+        assert_eq!(delay(&mut acks, 1, false), 43);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
         assert_eq!(delay(&mut acks, 0, true), 0);
         acks.data_sent(Instant::START + Duration::from_millis(1));
-        assert_eq!(delay(&mut acks, 500, true), 40);
+        assert_eq!(delay(&mut acks, 500, true), 44);
         acks.timer_expired(Duration::from_millis(700));
         assert_eq!(delay(&mut acks, 1000, true), 0, "a missed delay ends the interactive mode");
     }
@@ -211,7 +211,7 @@ mod tests {
     fn linux_is_quick_again_after_a_gap_beyond_the_timeout() {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
         (0..16).for_each(|ms| _ = delay(&mut acks, ms, false));
-        assert_eq!(delay(&mut acks, 600, false), 40);
+        assert_eq!(delay(&mut acks, 600, false), 44);
         assert_eq!(delay(&mut acks, 1301, false), 0);
     }
 

@@ -1,7 +1,7 @@
 //! What distinguishes the profiles beyond the scenario's settings: one table of timers, limits and habits.
 
-use crate::{FirstAck, Profile, TcpConfig};
-use farhop_units::Bytes;
+use crate::{FirstAck, Profile, TcpConfig, jiffies};
+use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// When a receiver acknowledges data that arrives in order.
@@ -39,9 +39,29 @@ pub(crate) struct RtoBounds {
     pub(crate) per_window: bool,
 }
 
+/// How exactly timers run out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timers {
+    /// To the nanosecond.
+    Exact,
+    /// As Linux's wheel does ([`crate::jiffies`]).
+    Jiffies,
+}
+
+impl Timers {
+    /// When a timer runs out that is set at `now` for `span`.
+    pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
+        match self {
+            Self::Exact => now + span,
+            Self::Jiffies => jiffies::expiry(now, span),
+        }
+    }
+}
+
 /// One profile's habits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Behavior {
+    pub(crate) timers: Timers,
     pub(crate) rto: RtoBounds,
     pub(crate) ack: AckPolicy,
     /// Is the very first data segment acknowledged at once?
@@ -63,10 +83,15 @@ pub(crate) struct Behavior {
     pub(crate) counts_segments: bool,
     /// New data may be sent on the first two duplicate ACKs (RFC 3042).
     pub(crate) limited_transmit: bool,
+    /// What may be sent at once goes down the host in batches of a millisecond's worth (TSO, GSO), and the last segment of a batch is
+    /// pushed.
+    pub(crate) batches: bool,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,
     /// Payload that the send buffer holds at its largest, sent or not; `None` is unlimited.
     pub(crate) send_buffer: Option<Bytes>,
+    /// Timeouts of a first SYN that do not double the next (`tcp_syn_linear_timeouts`).
+    pub(crate) linear_syn_timeouts: u32,
     /// Handshake retransmissions that leave the initial window alone (RFC 5681 §3.1 allows none).
     pub(crate) tolerated_handshake_losses: u32,
 }
@@ -105,6 +130,7 @@ impl Behavior {
     /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
     fn linux(immediate: bool) -> Self {
         Self {
+            timers: Timers::Jiffies,
             rto: RtoBounds {
                 initial: MS(1000),
                 min: MS(200),
@@ -122,8 +148,10 @@ impl Behavior {
             undo: true,
             counts_segments: true,
             limited_transmit: true,
+            batches: true,
             autotunes_window: true,
             send_buffer: Some(LINUX_SEND_BUFFER),
+            linear_syn_timeouts: 4,
             tolerated_handshake_losses: 1,
         }
     }
@@ -131,6 +159,7 @@ impl Behavior {
     /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample), timers in ticks of 500 ms (at least two) and 200 ms.
     fn bsd_1997(immediate: bool) -> Self {
         Self {
+            timers: Timers::Exact,
             rto: RtoBounds {
                 initial: MS(3000),
                 min: MS(1000),
@@ -148,8 +177,10 @@ impl Behavior {
             undo: false,
             counts_segments: false,
             limited_transmit: false,
+            batches: false,
             autotunes_window: false,
             send_buffer: None,
+            linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
         }
     }
@@ -157,6 +188,7 @@ impl Behavior {
     /// RFC 6298 (1 s at the start and at least), RFC 5681, RFC 3042; 200 ms is the usual delayed-ACK timer.
     fn rfc(immediate: bool) -> Self {
         Self {
+            timers: Timers::Exact,
             rto: RtoBounds {
                 initial: MS(1000),
                 min: MS(1000),
@@ -174,8 +206,10 @@ impl Behavior {
             undo: false,
             counts_segments: false,
             limited_transmit: true,
+            batches: false,
             autotunes_window: false,
             send_buffer: None,
+            linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
         }
     }

@@ -83,7 +83,7 @@ impl Endpoint {
     /// If `config`'s segments carry nothing.
     pub fn connect(now: Instant, config: &TcpConfig) -> Result<Self, TcpError> {
         let mut endpoint = Self::listen(config)?;
-        endpoint.sender.open();
+        endpoint.sender.open_actively();
         endpoint.flush(now);
         Ok(endpoint)
     }

@@ -16,12 +16,14 @@
 //! ```
 
 mod acknowledger;
+mod batch;
 mod behavior;
 mod classic;
 mod config;
 pub mod congestion;
 mod endpoint;
 mod error;
+mod jiffies;
 mod pacing;
 mod probe;
 mod prr;

@@ -1,7 +1,7 @@
 //! Spreading segments over time, for controllers that give a rate (Linux: tcp_internal_pacing(), tcp_update_skb_after_send()).
 //!
 //! Only controllers that ask for it are paced: Linux's CUBIC and Reno send as fast as the window allows unless the host's queue
-//! (fq) paces them. The first ten segments are not. Left out: sending in quanta of about a millisecond (TSO).
+//! (fq) paces them. The first ten segments are not. What may leave at once is a [batch](crate::batch).
 
 use farhop_units::{Bytes, Instant, Rate};
 

@@ -8,8 +8,10 @@ use crate::sender::Sender;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
-/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way (Linux: the least RTO).
+/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way (Linux: the least RTO); else
+/// TCP_TIMEOUT_MIN, two jiffies.
 const DELAYED_ACK: Duration = Duration::from_millis(200);
+pub(crate) const LEAST_TIMEOUT: Duration = Duration::from_millis(8);
 
 /// One probe, waiting for its time or for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +48,8 @@ impl Sender {
             return;
         };
         let alone = self.scoreboard.segments() == 1;
-        let wait = rtt * 2 + if alone { DELAYED_ACK } else { Duration::ZERO };
-        self.probe = Some(Probe::Due(timeout.min(now + wait)));
+        let wait = rtt * 2 + if alone { DELAYED_ACK } else { LEAST_TIMEOUT };
+        self.probe = Some(Probe::Due(timeout.min(self.behavior.timers.expiry(now, wait))));
     }
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.
@@ -59,7 +61,7 @@ impl Sender {
             self.scoreboard.lose_last();
         }
         self.probe = Some(Probe::Sent { end: self.next + fresh, repeats });
-        self.timer = Some(now + self.rtt.rto());
+        self.restart_timer(now);
     }
 
     /// Whether what has arrived twice up to `end` is the probe.

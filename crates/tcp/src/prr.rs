@@ -10,6 +10,8 @@ use farhop_units::Bytes;
 #[derive(Debug, Clone)]
 pub(crate) struct RateReduction {
     mss: Bytes,
+    /// What shares are rounded up to: Linux counts segments, the RFC bytes.
+    unit: Bytes,
     /// The window before (RecoverFS) and the window to reach (ssthresh).
     from: Bytes,
     to: Bytes,
@@ -28,8 +30,8 @@ pub(crate) struct Delivery {
 }
 
 impl RateReduction {
-    pub(crate) fn new(mss: Bytes, from: Bytes, to: Bytes) -> Self {
-        Self { mss, from: from.max(mss), to, delivered: Bytes::ZERO, sent: Bytes::ZERO }
+    pub(crate) fn new(mss: Bytes, unit: Bytes, (from, to): (Bytes, Bytes)) -> Self {
+        Self { mss, unit, from: from.max(mss), to, delivered: Bytes::ZERO, sent: Bytes::ZERO }
     }
 
     /// The window to reach.
@@ -50,8 +52,9 @@ impl RateReduction {
         self.delivered += ack.delivered;
         let more = if ack.in_flight > self.to {
             let share = u128::from(self.delivered.get()) * u128::from(self.to.get());
-            let due = u64::try_from(share.div_ceil(u128::from(self.from.get()))).unwrap_or(u64::MAX);
-            Bytes::new(due).saturating_sub(self.sent)
+            let unit = self.unit.get();
+            let units = share.div_ceil(u128::from(self.from.get()) * u128::from(unit));
+            (self.unit * u64::try_from(units).unwrap_or(u64::MAX / unit)).saturating_sub(self.sent)
         } else {
             let extra = if ack.safe { self.mss } else { Bytes::ZERO };
             let limit = self.delivered.saturating_sub(self.sent).max(ack.delivered) + extra;
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn half_a_window_means_one_transmission_for_two_deliveries() {
-        let mut reduction = RateReduction::new(MSS, MSS * 20, MSS * 10);
+        let mut reduction = RateReduction::new(MSS, MSS, (MSS * 20, MSS * 10));
         let sent = sent_per_ack(&mut reduction, 19, 18);
         assert_eq!(sent[0], 1, "the first repetition leaves at once");
         assert_eq!(sent.iter().sum::<u64>(), 9, "{sent:?}");
@@ -97,9 +100,19 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_segments_are_rounded_up() {
+        for (unit, window) in [(MSS, 5000), (Bytes::new(1), 4800)] {
+            let mut reduction = RateReduction::new(MSS, unit, (MSS * 5, MSS * 3));
+            reduction.send(MSS);
+            // Three fifths of three segments, of which one has been sent.
+            assert_eq!(reduction.window(ack(3, 4, true)), Some(Bytes::new(window)));
+        }
+    }
+
+    #[test]
     fn after_heavy_losses_the_window_grows_back_as_in_slow_start_or_only_as_data_is_delivered() {
         for (safe, grown) in [(true, 2), (false, 1)] {
-            let mut reduction = RateReduction::new(MSS, MSS * 20, MSS * 10);
+            let mut reduction = RateReduction::new(MSS, MSS, (MSS * 20, MSS * 10));
             reduction.send(MSS);
             assert_eq!(reduction.window(ack(1, 3, safe)), Some(MSS * (3 + grown)));
         }
@@ -107,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_that_delivers_nothing_changes_nothing() {
-        assert_eq!(RateReduction::new(MSS, MSS * 20, MSS * 10).window(ack(0, 5, true)), None);
+        assert_eq!(RateReduction::new(MSS, MSS, (MSS * 20, MSS * 10)).window(ack(0, 5, true)), None);
     }
 
     proptest! {
@@ -115,7 +128,7 @@ mod tests {
         fn the_window_never_exceeds_what_it_was_and_ends_at_the_target(from in 2_u64..200, share in 0.3_f64..0.9) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few segments")]
             let to = ((from as f64 * share) as u64).max(2).min(from);
-            let mut reduction = RateReduction::new(MSS, MSS * from, MSS * to);
+            let mut reduction = RateReduction::new(MSS, Bytes::new(1), (MSS * from, MSS * to));
             let mut in_flight = from;
             for _ in 0..from {
                 in_flight = in_flight.saturating_sub(1);

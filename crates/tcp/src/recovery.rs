@@ -128,7 +128,10 @@ impl Sender {
         // §5.2-5.3. Arrivals out of order count too as long as they do not answer what was sent since the first was.
         let earlier = news.covered.selectively.is_some_and(|times| Some(times.first) < self.scoreboard.first_sent());
         if news.advanced || (self.behavior.rack && news.round_trip.is_some() && earlier) {
-            self.timer = (!self.scoreboard.is_empty()).then(|| now + self.rtt.rto());
+            self.timer = None;
+            if !self.scoreboard.is_empty() {
+                self.restart_timer(now);
+            }
         }
     }
 
@@ -189,7 +192,9 @@ impl Sender {
         self.timer = None;
         self.probe = None;
         self.reordering_timer = None;
-        self.rtt.back_off();
+        if self.is_established() || self.handshake_losses >= self.linear_timeouts {
+            self.rtt.back_off();
+        }
         if self.is_established() {
             self.enter_loss(now);
         } else {

@@ -8,11 +8,12 @@
 //! reneging receivers.
 
 use crate::congestion::{CongestionControl, RateSample};
+use crate::probe::LEAST_TIMEOUT;
 use crate::prr::{Delivery, RateReduction};
 use crate::recovery::{DUPLICATE_THRESHOLD, News, Phase};
 use crate::reordering::{self, Circumstances};
 use crate::sender::Sender;
-use farhop_units::Instant;
+use farhop_units::{Bytes, Instant};
 
 impl Sender {
     /// Draws the conclusions from an acknowledgement.
@@ -99,7 +100,8 @@ impl Sender {
             return self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
         }
         let overtaken = self.scoreboard.lose_overtaken(now, self.reordering.window(self.circumstances()));
-        self.reordering_timer = overtaken.pending;
+        let timers = self.behavior.timers;
+        self.reordering_timer = overtaken.pending.map(|at| timers.expiry(now, at.since(now) + LEAST_TIMEOUT));
     }
 
     fn circumstances(&self) -> Circumstances {
@@ -144,7 +146,8 @@ impl Sender {
         if !self.congestion.models_the_path() {
             let to = self.congestion.window();
             self.congestion.set_window(from);
-            self.reduction = Some(RateReduction::new(self.mss, from, to));
+            let unit = if self.behavior.counts_segments { self.mss } else { Bytes::new(1) };
+            self.reduction = Some(RateReduction::new(self.mss, unit, (from, to)));
         }
     }
 

@@ -4,9 +4,9 @@
 //! limits what is on the way), RFC 6298 §5 (the retransmission timer), and Linux's limit on what the send buffer holds. What
 //! acknowledgements mean is in [`super::recovery`].
 //!
-//! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions, waiting to send larger
-//! pieces (TSO).
+//! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions.
 
+use crate::batch::{self, Batch, Circumstances};
 use crate::behavior::{self, Behavior};
 use crate::congestion::{CongestionControl, Controller};
 use crate::pacing::Pacer;
@@ -36,6 +36,9 @@ pub(crate) struct Sender {
     pub(crate) scoreboard: Scoreboard,
     pub(crate) usage: WindowUsage,
     pacer: Pacer,
+    batch: Batch,
+    /// New data waits for company, though the window would take it.
+    deferred: bool,
     /// SND.UNA and SND.NXT.
     pub(crate) unacknowledged: Sequence,
     pub(crate) next: Sequence,
@@ -79,6 +82,8 @@ pub(crate) struct Sender {
     pub(crate) closed_probes: u32,
     probe_window: bool,
     pub(crate) handshake_losses: u32,
+    /// Of these, those that do not double the timeout.
+    pub(crate) linear_timeouts: u32,
     /// Something was sent since the last [`Sender::settle`].
     unsettled: bool,
 }
@@ -99,6 +104,8 @@ impl Sender {
             scoreboard: Scoreboard::new(behavior.counts_segments.then_some(config.mss)),
             usage: WindowUsage::default(),
             pacer: Pacer::default(),
+            batch: Batch::default(),
+            deferred: false,
             unacknowledged: Sequence::SYN,
             next: Sequence::SYN,
             written: Sequence::FIRST_BYTE,
@@ -129,6 +136,7 @@ impl Sender {
             closed_probes: 0,
             probe_window: false,
             handshake_losses: 0,
+            linear_timeouts: 0,
             unsettled: false,
         })
     }
@@ -136,6 +144,12 @@ impl Sender {
     /// From now on the SYN may go out.
     pub(crate) fn open(&mut self) {
         self.opened = true;
+    }
+
+    /// The SYN goes out, and is the first.
+    pub(crate) fn open_actively(&mut self) {
+        self.linear_timeouts = self.behavior.linear_syn_timeouts;
+        self.open();
     }
 
     /// Whether the other side has acknowledged the SYN.
@@ -186,14 +200,65 @@ impl Sender {
             // A number that has been acknowledged draws an acknowledgement (RFC 9293 §3.8.6.1).
             return Some(Piece { sequence: self.unacknowledged.previous(), ..Piece::default() });
         }
-        let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !self.repeat_now);
+        let goes_on = self.repeat_now || self.batch.is_under_way();
+        let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !goes_on);
         let piece = if wait.is_none() { self.next_piece(now) } else { None };
         self.pacing_timer = wait.filter(|_| self.wants_to_send());
         match piece {
             Some(piece) => self.note_sent(now, piece),
-            None => self.settle(now),
+            None => {
+                self.batch.end();
+                self.settle(now);
+            }
         }
         piece
+    }
+
+    /// Whether new data waits for company: the next acknowledgement, expected within a millisecond, will let more of it leave at once
+    /// (tcp_tso_should_defer()).
+    fn defers(&mut self, now: Instant, waiting: Bytes) -> bool {
+        if !self.behavior.batches || self.batch.is_under_way() || self.repeat_now || waiting <= self.mss {
+            return false;
+        }
+        let (window, calm) = (self.congestion.window(), matches!(self.phase, Phase::Open | Phase::Reduction));
+        let room = window.saturating_sub(self.in_network()).min(self.window_edge - self.next);
+        // A third of the window is always worth it (`tcp_tso_win_divisor`).
+        if !calm || room * 3 >= window || self.usage.idle(now) > batch::PATIENCE {
+            return false;
+        }
+        let (Some(first), Some(rtt)) = (self.scoreboard.first_sent(), self.rtt.smoothed()) else { return false };
+        if first + rtt > now + batch::PATIENCE.min(rtt / 2) {
+            return false;
+        }
+        let segments = |bytes: Bytes| bytes.get() / self.mss.get();
+        let whole = self.batch_circumstances().most(u64::MAX);
+        self.deferred = segments(room) < whole;
+        self.deferred
+    }
+
+    fn batch_circumstances(&self) -> Circumstances {
+        Circumstances {
+            mss: self.mss,
+            window: self.congestion.window(),
+            threshold: self.congestion.threshold(),
+            rate: self.congestion.pacing_rate(),
+            smoothed_rtt: self.rtt.smoothed(),
+            least_rtt: self.rtt.min(),
+        }
+    }
+
+    /// Whether the next new segment, one of `waiting` bytes, is pushed as the last of its batch.
+    fn is_batchs_last(&mut self, waiting: Bytes) -> bool {
+        if !self.behavior.batches {
+            return false;
+        }
+        if !self.batch.is_under_way() {
+            let mss = self.mss;
+            let room = self.congestion.window().saturating_sub(self.in_network()).get().max(mss.get()) / mss.get();
+            let room = room.min(waiting.get().div_ceil(mss.get()));
+            self.batch.begin(self.batch_circumstances().most(room));
+        }
+        self.batch.send()
     }
 
     /// What is lost before what was never sent, unless F-RTO looks for signs of life.
@@ -237,7 +302,9 @@ impl Sender {
             self.pacer.send(now, piece.payload, rate);
         }
         // RFC 6298 §5.1.
-        self.timer = self.timer.or_else(|| Some(now + self.rtt.rto()));
+        if self.timer.is_none() {
+            self.restart_timer(now);
+        }
     }
 
     fn transmit_new(&mut self, now: Instant) -> Option<Piece> {
@@ -268,7 +335,11 @@ impl Sender {
         }
         self.restart_after_idle(now);
         let payload = self.next_new_size()?;
-        let (push, end) = (payload == waiting, self.next + payload);
+        if self.defers(now, waiting) {
+            return None;
+        }
+        let (ends_batch, end) = (self.is_batchs_last(waiting), self.next + payload);
+        let push = ends_batch || payload == waiting;
         let fin = self.closing && end == self.written;
         Some(Piece { payload, push, fin, sequence: self.next, ..Piece::default() })
     }
@@ -364,9 +435,14 @@ impl Sender {
             return;
         }
         let window = self.congestion.window();
-        let gently = self.behavior.gentle_restart;
+        let gently = self.behavior.gentle_restart.then_some(self.mss);
         let restarted = usage::restart_window(window, self.initial_window, idle, rto, gently);
         self.congestion.on_idle(restarted, idle);
+    }
+
+    /// The retransmission timer runs from `now` on.
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
+        self.timer = Some(self.behavior.timers.expiry(now, self.rtt.rto()));
     }
 
     /// When the first of the timers runs out.
@@ -417,18 +493,18 @@ impl Sender {
     fn watch_closed_window(&mut self, now: Instant) {
         if self.accepted > self.next && self.takes().is_none() {
             let wait = self.rtt.rto().saturating_mul(1 << self.closed_probes.min(16)).min(self.behavior.rto.max);
-            self.window_timer = Some(now + wait);
+            self.window_timer = Some(self.behavior.timers.expiry(now, wait));
         }
     }
 
     /// Was the congestion window the limit?
     fn note_usage(&mut self, now: Instant) {
-        let limited = !self.fits(self.mss);
+        let limited = core::mem::take(&mut self.deferred) || !self.fits(self.mss);
         let in_flight = self.scoreboard.in_flight();
         let after = AfterSending { now, limited, in_flight, unacknowledged: self.unacknowledged, next: self.next };
         self.usage.update(after);
         let (window, slow_start) = (self.congestion.window(), self.congestion.in_slow_start());
-        let decayed = self.usage.decayed(after, window, slow_start, self.rtt.rto(), self.initial_window);
+        let decayed = self.usage.decayed(after, window, slow_start, self.rtt.rto(), (self.initial_window, self.mss));
         if let Some(window) = decayed.filter(|_| self.phase == Phase::Open) {
             self.congestion.on_idle(window, Duration::ZERO);
         }

@@ -5,7 +5,7 @@
 //! timeout, what was never repeated arrives (F-RTO, RFC 5682, with SACK). The response is the full window again (RFC 4015 §4 without
 //! its step of adapting the timer). On long paths the timeout is easily shorter than a sudden queue, so this is what saves them.
 
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, three_quarters};
 use crate::recovery::{News, Phase};
 use crate::sender::Sender;
 use crate::{SackBlock, Segment, Sequence, Timestamps};
@@ -89,7 +89,7 @@ impl Sender {
         }
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         // A window that has grown beyond the threshold says that more is possible (tcp_current_ssthresh()).
-        let threshold = threshold.map(|threshold| threshold.max(Bytes::new(window.get() / 4 * 3)));
+        let threshold = threshold.map(|threshold| threshold.max(three_quarters(window, self.mss)));
         let repeated = self.scoreboard.repeated() as u64;
         let needed = (repeated > 0).then_some(repeated);
         self.needless.undo = Some(Undo { marker: self.unacknowledged, needed, window, threshold, is_final });

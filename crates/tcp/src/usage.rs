@@ -4,6 +4,7 @@
 //! limits, and decay when it has for an RTO. RFC 5681 §4.1: slow start after idle.
 
 use crate::Sequence;
+use crate::congestion::whole_units;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ impl WindowUsage {
         window: Bytes,
         slow_start: bool,
         rto: Duration,
-        initial: Bytes,
+        (initial, mss): (Bytes, Bytes),
     ) -> Option<Bytes> {
         if self.is_limited(window, slow_start) {
             (self.limited_at, self.most_since) = (after.now, Bytes::ZERO);
@@ -76,19 +77,23 @@ impl WindowUsage {
         }
         let used = self.most_since.max(initial);
         (self.limited_at, self.most_since) = (after.now, Bytes::ZERO);
-        (used < window).then(|| Bytes::new((window.get() + used.get()) / 2))
+        (used < window).then(|| whole_units(Bytes::new((window + used).get() / 2), mss))
     }
 }
 
-/// The window after `idle` time that is longer than `rto`: RFC 5681 §4.1 restarts from the initial window, Linux (`gently`)
-/// halves once per RTO down to it.
-pub(crate) fn restart_window(window: Bytes, initial: Bytes, idle: Duration, rto: Duration, gently: bool) -> Bytes {
+/// The window after `idle` time that is longer than `rto`: RFC 5681 §4.1 restarts from the initial window, Linux (`gently`, with
+/// its unit) halves once per RTO down to it.
+pub(crate) fn restart_window(
+    window: Bytes,
+    initial: Bytes,
+    idle: Duration,
+    rto: Duration,
+    gently: Option<Bytes>,
+) -> Bytes {
     let floor = initial.min(window);
-    if !gently {
-        return floor;
-    }
+    let Some(unit) = gently else { return floor };
     let halvings = (idle.as_nanos().saturating_sub(1) / rto.as_nanos().max(1)).min(63);
-    Bytes::new(window.get() >> halvings).max(floor)
+    whole_units(Bytes::new(window.get() >> halvings), unit).max(floor)
 }
 
 #[cfg(test)]
@@ -125,17 +130,17 @@ mod tests {
     fn an_unused_window_decays_halfway_once_per_rto() {
         let mut usage = WindowUsage::default();
         let small = |ms| after(ms, false, 4);
-        assert_eq!(usage.decayed(small(600), MSS * 100, false, RTO, MSS * 10), None);
-        assert_eq!(usage.decayed(small(700), MSS * 100, false, RTO, MSS * 10), Some(MSS * 55));
-        assert_eq!(usage.decayed(small(800), MSS * 55, false, RTO, MSS * 10), None);
+        assert_eq!(usage.decayed(small(600), MSS * 100, false, RTO, (MSS * 10, MSS)), None);
+        assert_eq!(usage.decayed(small(700), MSS * 100, false, RTO, (MSS * 10, MSS)), Some(MSS * 55));
+        assert_eq!(usage.decayed(small(800), MSS * 55, false, RTO, (MSS * 10, MSS)), None);
     }
 
     #[test]
     fn restarting_after_idle_is_gentle_on_linux_only() {
         let idle = Duration::from_millis(1500);
-        assert_eq!(restart_window(MSS * 100, MSS * 10, idle, RTO, false), MSS * 10);
-        assert_eq!(restart_window(MSS * 100, MSS * 10, idle, RTO, true), MSS * 25);
-        assert_eq!(restart_window(MSS * 100, MSS * 10, idle * 9, RTO, true), MSS * 10);
-        assert_eq!(restart_window(MSS * 4, MSS * 10, idle, RTO, true), MSS * 4, "never more than before");
+        assert_eq!(restart_window(MSS * 100, MSS * 10, idle, RTO, None), MSS * 10);
+        assert_eq!(restart_window(MSS * 100, MSS * 10, idle, RTO, Some(MSS)), MSS * 25);
+        assert_eq!(restart_window(MSS * 100, MSS * 10, idle * 9, RTO, Some(MSS)), MSS * 10);
+        assert_eq!(restart_window(MSS * 4, MSS * 10, idle, RTO, Some(MSS)), MSS * 4, "never more than before");
     }
 }

@@ -3,7 +3,7 @@
 //! Two ways: the RFC's, with HyStart++ (RFC 9406), and Linux's ([`super::cubic_linux`]) with its HyStart. Left out: the Reno-friendly
 //! region's faster growth above the window of the last loss (§4.3, α = 1; Linux leaves it out too).
 
-use super::cubic_linux::LinuxGrowth;
+use super::cubic_linux::{self, LinuxGrowth};
 use super::hystart::HyStart;
 use super::hystart_plus_plus::{self, HyStartPlusPlus};
 use super::slow_start::SlowStart;
@@ -12,7 +12,7 @@ use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// C, in segments per s³ (§5).
-pub(super) const C: f64 = 0.4;
+const C: f64 = 0.4;
 /// β, what is left of the window after a loss (§4.6).
 const BETA: f64 = 0.7;
 /// α of the Reno-friendly region (§4.3).
@@ -20,8 +20,6 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// `hystart_low_window`: Linux's HyStart judges from this window on, in segments.
 const LOW_WINDOW: u64 = 16;
-/// For how long after the start of a stage Linux's HyStart takes no samples.
-const SETTLING: Duration = Duration::from_secs(1);
 
 /// One stage of congestion avoidance (§4.2).
 #[derive(Debug, Clone)]
@@ -50,7 +48,7 @@ pub struct Cubic {
     start: SlowStart,
     exit: Exit,
     /// Linux's way to grow instead of `epoch`.
-    linux: Option<LinuxGrowth>,
+    linux: Option<Box<LinuxGrowth>>,
     /// Window at the last loss, in segments: W_max; `None` before the first and after a timeout.
     max_window: Option<f64>,
     epoch: Option<Epoch>,
@@ -69,7 +67,7 @@ impl Cubic {
 
     /// The same as in Linux.
     pub fn as_in_linux(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
-        let (exit, linux) = (Exit::Classic(HyStart::default()), Some(LinuxGrowth::default()));
+        let (exit, linux) = (Exit::Classic(HyStart::default()), Some(Box::default()));
         Self { exit, linux, ..Self::new(mss, initial_window, byte_counting) }
     }
 
@@ -84,8 +82,7 @@ impl Cubic {
             Exit::Classic(hystart) => {
                 let Some(rtt) = ack.rtt else { return ack.bytes };
                 // As Linux does: the first second after a loss says little about the path.
-                let stage = self.linux.as_ref().and_then(LinuxGrowth::since);
-                let young = stage.is_some_and(|start| ack.now.since(start) < SETTLING);
+                let young = self.linux.as_ref().is_some_and(|growth| growth.is_young(ack.now));
                 if !young && hystart.should_leave(ack, rtt, on, window >= self.start.mss * LOW_WINDOW) {
                     self.start.threshold = Some(window);
                 }
@@ -125,7 +122,8 @@ impl Cubic {
         let SlowStart { mss, window, .. } = self.start;
         let [window, acked] = [window, acked].map(|bytes| bytes.get() / mss.get());
         let rtt = hystart.least_rtt().unwrap_or_default();
-        self.start.window += mss * growth.grow(now, window.max(1), acked, self.max_window, rtt);
+        let plateau = self.max_window.map(whole_count);
+        self.start.window += mss * growth.grow(now, window.max(1), acked, plateau, rtt);
     }
 
     /// Adds `segments` to the window, keeping fractions of a byte.
@@ -133,20 +131,23 @@ impl Cubic {
         self.fraction += segments * self.start.mss.as_f64();
         let whole = self.fraction.floor();
         self.fraction -= whole;
-        self.start.window += Bytes::new(whole_bytes(whole));
+        self.start.window += Bytes::new(whole_count(whole));
     }
 
     /// §4.6 and §4.7 (fast convergence): the new threshold and where the next plateau lies.
     fn reduce(&mut self) -> Bytes {
+        if let Some(growth) = &mut self.linux {
+            growth.restart();
+            let SlowStart { mss, window, .. } = self.start;
+            let (reduced, plateau) = cubic_linux::reduced(window.get() / mss.get(), self.max_window.map(whole_count));
+            self.max_window = Some((mss * plateau).as_f64() / mss.as_f64());
+            return self.start.lower_threshold(mss * reduced);
+        }
         let window = self.segments(self.start.window);
         let releasing = self.max_window.is_some_and(|max| window < max);
         self.max_window = Some(if releasing { window * (1.0 + BETA) / 2.0 } else { window });
         self.epoch = None;
-        let mut reduced = Bytes::new(whole_bytes(self.start.window.as_f64() * BETA));
-        if let Some(growth) = &mut self.linux {
-            growth.restart();
-            reduced = self.start.mss * (reduced.get() / self.start.mss.get());
-        }
+        let reduced = Bytes::new(whole_count(self.start.window.as_f64() * BETA));
         self.start.lower_threshold(reduced)
     }
 }
@@ -156,8 +157,8 @@ impl Cubic {
     clippy::cast_sign_loss,
     reason = "windows are positive and below 2^53 bytes"
 )]
-fn whole_bytes(bytes: f64) -> u64 {
-    bytes as u64
+fn whole_count(count: f64) -> u64 {
+    count as u64
 }
 
 impl Epoch {

@@ -12,6 +12,7 @@ pub use crate::rate::RateSample;
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use reno::Reno;
+pub(crate) use slow_start::{three_quarters, whole_units};
 
 use crate::behavior::Behavior;
 use crate::{Congestion, Sequence, TcpConfig, TcpError};

@@ -37,7 +37,7 @@ impl Reno {
 
     fn halve(&mut self, in_flight: Bytes) -> Bytes {
         self.counted = Bytes::ZERO;
-        self.start.lower_threshold(Bytes::new(in_flight.get() / 2))
+        self.start.lower_threshold(self.start.half(in_flight))
     }
 }
 

@@ -8,8 +8,8 @@ pub(super) struct SlowStart {
     pub(super) mss: Bytes,
     pub(super) window: Bytes,
     pub(super) threshold: Option<Bytes>,
-    /// Grow by every byte acknowledged (Linux; RFC 3465 without its limit of two segments) rather than by at most one segment
-    /// per ACK (RFC 5681 equation 2).
+    /// As Linux does: grow by every byte acknowledged (RFC 3465 without its limit of two segments) rather than by at most one segment
+    /// per ACK (RFC 5681 equation 2), and keep windows and thresholds in whole segments.
     pub(super) byte_counting: bool,
 }
 
@@ -36,6 +36,12 @@ impl SlowStart {
         acked.saturating_sub(room)
     }
 
+    /// Half of `window`.
+    pub(super) fn half(&self, window: Bytes) -> Bytes {
+        let unit = if self.byte_counting { self.mss } else { Bytes::new(1) };
+        whole_units(Bytes::new(window.get() / 2), unit)
+    }
+
     /// Threshold after a loss: `share` of what it is to be a share of, at least two segments (RFC 5681 equation 4).
     pub(super) fn lower_threshold(&mut self, to: Bytes) -> Bytes {
         let threshold = to.max(self.mss * 2);
@@ -51,10 +57,20 @@ impl SlowStart {
 
     /// Shrinks the window after it was not used, remembering three quarters of it as threshold (RFC 2861 §3).
     pub(super) fn shrink(&mut self, window: Bytes) {
-        let remembered = Bytes::new(self.window.get() / 4 * 3);
+        let remembered = three_quarters(self.window, self.mss);
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
         self.window = self.window.min(window).max(self.mss);
     }
+}
+
+/// The most whole units of which `bytes` are not less.
+pub(crate) fn whole_units(bytes: Bytes, unit: Bytes) -> Bytes {
+    unit * (bytes.get() / unit.get().max(1))
+}
+
+/// What of a window is remembered as threshold, as Linux counts segments (tcp_current_ssthresh()).
+pub(crate) fn three_quarters(window: Bytes, mss: Bytes) -> Bytes {
+    whole_units(Bytes::new(window.get() / 2), mss) + whole_units(Bytes::new(window.get() / 4), mss)
 }
 
 #[cfg(test)]
@@ -82,6 +98,13 @@ mod tests {
         assert_eq!(start.grow(MSS * 3), MSS * 2);
         assert_eq!(start.window, MSS * 11);
         assert_eq!(start.grow(MSS), MSS);
+    }
+
+    #[test]
+    fn linux_counts_whole_segments() {
+        let of = |byte_counting| SlowStart::new(MSS, MSS * 5, byte_counting);
+        assert_eq!((of(true).half(MSS * 5), of(false).half(MSS * 5)), (MSS * 2, Bytes::new(2500)));
+        assert_eq!(three_quarters(MSS * 7, MSS), MSS * 4, "3 + 1");
     }
 
     #[test]

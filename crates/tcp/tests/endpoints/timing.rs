@@ -33,12 +33,16 @@ fn close_to(seconds: f64, expected: f64) {
 
 #[test]
 fn a_lost_syn_is_repeated_after_the_profiles_initial_timeout() {
-    for (profile, timeout) in [(Profile::Linux, 1.0), (Profile::Rfc, 1.0), (Profile::Bsd1997, 3.0)] {
+    // Linux doubles from the fifth time on, and its timers of a second run out at multiples of 32 ms.
+    let linux = (Profile::Linux, [1.024, 2.048]);
+    for (profile, timeouts) in [linux, (Profile::Rfc, [1.0, 3.0]), (Profile::Bsd1997, [3.0, 9.0])] {
         let config = TcpConfig::of(profile);
         close_to(connect(&mut network(&config, &[], &[])), 0.5);
-        close_to(connect(&mut network(&config, &[0], &[])), timeout + 0.5);
-        close_to(connect(&mut network(&config, &[0, 1], &[])), 3.0 * timeout + 0.5);
+        close_to(connect(&mut network(&config, &[0], &[])), timeouts[0] + 0.5);
+        close_to(connect(&mut network(&config, &[0, 1], &[])), timeouts[1] + 0.5);
     }
+    let many = connect(&mut network(&TcpConfig::of(Profile::Linux), &[0, 1, 2, 3, 4, 5], &[]));
+    assert!((7.5..7.8).contains(&many), "1 + 1 + 1 + 1 + 1 + 2: {many}");
 }
 
 #[test]
@@ -101,10 +105,10 @@ fn three_losses_in_a_window_cost_one_round_trip_with_sack_and_three_with_newreno
 
 #[test]
 fn a_lost_tail_is_repaired_by_a_probe_that_spares_the_window_on_linux() {
-    // The tenth segment is lost. On Linux a probe goes out two round trips and 200 ms after the ninth's ACK at 0.5 s, before the
-    // timeout of 1.25 s. By the RFCs the ninth segment's ACK is delayed until 0.7 s and the timeout is a second; it starts again
+    // The tenth segment is lost. On Linux a probe goes out two round trips and 200 ms after the ninth's ACK at 0.5 s, at the next
+    // multiple of 32 ms of its clock. By the RFCs the ninth segment's ACK is delayed until 0.7 s and the timeout is a second; it starts again
     // from one segment.
-    for (profile, seconds, probed) in [(Profile::Linux, 1.95, true), (Profile::Rfc, 1.95, false)] {
+    for (profile, seconds, probed) in [(Profile::Linux, 1.964, true), (Profile::Rfc, 1.95, false)] {
         let config = TcpConfig::of(profile);
         let mut network = network(&config, &[], &[10]);
         connect(&mut network);
