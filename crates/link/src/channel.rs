@@ -22,6 +22,8 @@ pub struct Channel<P> {
     paths: Vec<Path<P>>,
     /// Who sends when on a shared way up.
     scheduler: Option<Scheduler>,
+    /// Terminals that have met an outage in the slot that is played.
+    silenced: Vec<u16>,
     /// When what is due at the paths.
     agenda: Agenda,
     /// From what a transmitter does to the first output that comes of it, at least: down, up.
@@ -46,6 +48,7 @@ impl<P: Packet> Channel<P> {
         let paths: Vec<_> = entries.map(|entry| Path::new(&config, seed, entry, scheduler.is_some())).collect();
         Self {
             scheduler,
+            silenced: Vec::new(),
             agenda: Agenda::new(paths.len()),
             paths,
             reach: Direction::BOTH.map(|direction| reach(&config, direction)),
@@ -233,7 +236,7 @@ impl<P: Packet> Channel<P> {
             && let Some(at) = self.paths[place].take_resumed()
             && let Ok(terminal) = u16::try_from(place - place_of_terminal(0))
         {
-            scheduler.handle_arrival(at, terminal);
+            scheduler.handle_resumption(at, terminal);
         }
     }
 
@@ -245,8 +248,16 @@ impl<P: Packet> Channel<P> {
     /// Lets medium access do what is due at `at`.
     fn run_slot(&mut self, at: Instant) {
         let Some(scheduler) = &mut self.scheduler else { return };
-        let paths = &self.paths;
-        let Some(action) = scheduler.step(&|terminal| paths[place_of_terminal(terminal)].backlog()) else { return };
+        let (paths, silenced) = (&mut self.paths, &mut self.silenced);
+        let action = scheduler.step(&mut |terminal| {
+            let (bytes, falls_silent) = paths[place_of_terminal(terminal)].offer(at);
+            silenced.extend(falls_silent.then_some(terminal));
+            bytes
+        });
+        while let Some(terminal) = self.silenced.pop() {
+            self.update(place_of_terminal(terminal));
+        }
+        let Some(action) = action else { return };
         let (Action::Send { terminal, .. } | Action::GiveUp { terminal }) = action;
         let place = place_of_terminal(terminal);
         match action {

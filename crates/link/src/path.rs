@@ -194,7 +194,7 @@ impl<P: Packet> Path<P> {
         None
     }
 
-    /// What could be sent in a slot, on the wire: nothing, from the first slot in an outage to its end.
+    /// What waits for slots, on the wire: nothing, from the first slot in an outage to its end.
     pub(crate) fn backlog(&self) -> Bytes {
         match &self.transmitter {
             Transmitter::Slots(burst) if self.held_until.is_none() => burst.backlog(self.queue.count()),
@@ -202,10 +202,19 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    /// Sends `bytes` in the slot from `start` to `end`, or keeps silent until an outage is over.
+    /// What can be sent in a slot that begins at `start`: nothing in an outage, until whose end the path keeps silent. Says whether
+    /// it does so from now on.
+    pub(crate) fn offer(&mut self, start: Instant) -> (Bytes, bool) {
+        let waiting = self.backlog();
+        if waiting > Bytes::ZERO {
+            self.held_until = self.outages.until(start);
+        }
+        if self.held_until.is_some() { (Bytes::ZERO, waiting > Bytes::ZERO) } else { (waiting, false) }
+    }
+
+    /// Sends `bytes` in the slot from `start` to `end`, of what was offered.
     pub(crate) fn send(&mut self, start: Instant, bytes: Bytes, end: Instant, outputs: &mut VecDeque<Output<P>>) {
-        self.held_until = self.outages.until(start);
-        if let (None, Transmitter::Slots(burst)) = (self.held_until, &mut self.transmitter) {
+        if let Transmitter::Slots(burst) = &mut self.transmitter {
             burst.fill(bytes, end, || self.queue.dequeue(start, &mut self.given_up));
             self.drop_given_up(start, outputs);
         }

@@ -131,8 +131,15 @@ impl Aloha {
         self.contention.enter(terminal, next.max(self.ready[usize::from(terminal)]), 1);
     }
 
+    /// The outage in which `terminal` kept silent is over. Others may have waited for its end as well, so that all of them would
+    /// collide in the next slot.
+    pub(super) fn handle_resumption(&mut self, now: Instant, terminal: u16) {
+        let next = self.layout.next_frame(now);
+        self.contention.resume(terminal, next.max(self.ready[usize::from(terminal)]));
+    }
+
     /// Plays the next slot with bursts, up to the first packet that is given up in it.
-    pub(super) fn step(&mut self, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    pub(super) fn step(&mut self, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         let slot = self.next_slot()?;
         while let Some(terminal) = self.contention.take(slot) {
             if backlog(terminal) == Bytes::ZERO {
@@ -174,7 +181,7 @@ impl Aloha {
     }
 
     /// What becomes of the bursts in `slot`.
-    fn resolve(&mut self, slot: u64, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    fn resolve(&mut self, slot: u64, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         let mut sending = core::mem::take(&mut self.sending);
         let end = self.layout.start(slot + 1);
         let known = self.layout.frame_from(end + self.up_delay + self.down_delay);

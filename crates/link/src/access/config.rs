@@ -264,7 +264,7 @@ mod tests {
                     waiting[usize::from(terminal)] += 100;
                     scheduler.handle_arrival(scheduler.next_timeout().unwrap_or(Instant::START), terminal);
                 }
-                let action = scheduler.step(&|terminal: u16| Bytes::new(waiting[usize::from(terminal)]));
+                let action = scheduler.step(&mut |terminal: u16| Bytes::new(waiting[usize::from(terminal)]));
                 match action {
                     Some(Action::Send { terminal, bytes, .. }) => waiting[usize::from(terminal)] -= bytes.get(),
                     Some(Action::GiveUp { terminal }) => waiting[usize::from(terminal)] = 0,

@@ -62,6 +62,15 @@ impl Contention {
         self.draw(terminal, first, window);
     }
 
+    /// The attempt that `terminal` could not make, in another slot from `first` on: drawn as after a collision, but not counted
+    /// as one.
+    pub(super) fn resume(&mut self, terminal: u16, first: u64) {
+        if !self.is_waiting(terminal) {
+            let window = self.backoff.window(self.attempts(terminal).max(1));
+            self.draw(terminal, first, window);
+        }
+    }
+
     /// Something to do in slot `slot` for a terminal that has met its last collision.
     pub(super) fn give_up(&mut self, terminal: u16, slot: u64) {
         let contender = &mut self.terminals[usize::from(terminal)];
@@ -118,6 +127,22 @@ mod tests {
             }
             assert!(seen.iter().all(|&seen| seen), "{window}: {seen:?}");
         }
+    }
+
+    #[test]
+    fn an_attempt_that_could_not_be_made_is_drawn_anew_and_not_counted() {
+        let mut contention = Contention::new("4..16".parse().unwrap(), 1, 9);
+        contention.retry(0, 0);
+        contention.retry(0, 0);
+        assert_eq!(contention.attempts(0), 2);
+        let mut seen = [false; 8];
+        for round in 1..200 {
+            while contention.take(u64::MAX).is_some() {}
+            contention.resume(0, 1000 * round);
+            contention.resume(0, 0);
+            seen[usize::try_from(contention.next_slot().unwrap() - 1000 * round).unwrap()] = true;
+        }
+        assert_eq!((contention.attempts(0), seen), (2, [true; 8]));
     }
 
     #[test]

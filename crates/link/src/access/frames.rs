@@ -112,7 +112,7 @@ impl Frames {
     }
 
     /// Does what is due.
-    pub(super) fn step(&mut self, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    pub(super) fn step(&mut self, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         let action = match self.due?.0 {
             Due::NextFrame => {
                 self.next_frame();

@@ -53,8 +53,8 @@ use std::time::Duration;
 /// The scheduler of a shared channel, and what its terminals do.
 ///
 /// The owner keeps the queues. It tells of arrivals, calls [`Scheduler::step`] when [`Scheduler::next_timeout`] has come, in
-/// order of time, and does what it says. To hold a terminal back (in an outage), it leaves a burst unsent, then says that
-/// nothing waits there, and calls [`Scheduler::handle_arrival`] when the terminal may send again.
+/// order of time, and does what it says. To hold a terminal back (in an outage), it says that nothing waits there, and calls
+/// [`Scheduler::handle_resumption`] when the terminal may send again.
 #[derive(Debug)]
 pub(crate) struct Scheduler(Kind);
 
@@ -91,7 +91,7 @@ pub struct AccessCounters {
     pub offered: u64,
     /// Those of them that had an owner.
     pub granted: u64,
-    /// Data slots that carried at least a byte, or would have but for an outage that is noticed in them.
+    /// Data slots that carried at least a byte.
     pub used: u64,
     /// Slots, for data or requests, in which bursts collided.
     pub collisions: u64,
@@ -136,6 +136,14 @@ impl Scheduler {
         }
     }
 
+    /// What has waited at `terminal` while the owner denied it may be sent again.
+    pub(crate) fn handle_resumption(&mut self, now: Instant, terminal: u16) {
+        match &mut self.0 {
+            Kind::Frames(frames) => frames.handle_arrival(now, terminal),
+            Kind::Aloha(aloha) => aloha.handle_resumption(now, terminal),
+        }
+    }
+
     /// When [`Scheduler::step`] has something to do; `None` while nothing waits anywhere.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let due = match &self.0 {
@@ -146,9 +154,9 @@ impl Scheduler {
         due.filter(|due| due.as_nanos() < u64::MAX)
     }
 
-    /// Does what is due at [`Scheduler::next_timeout`], which may concern nobody's queue. `backlog` tells what waits at a
-    /// terminal, in bytes on the wire.
-    pub(crate) fn step(&mut self, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    /// Does what is due at [`Scheduler::next_timeout`], which may concern nobody's queue. `backlog` tells what can be sent
+    /// by a terminal now, in bytes on the wire.
+    pub(crate) fn step(&mut self, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         match &mut self.0 {
             Kind::Frames(frames) => frames.step(backlog),
             Kind::Aloha(aloha) => aloha.step(backlog),

@@ -8,7 +8,7 @@ use farhop_units::{Bytes, Instant};
 
 impl Frames {
     /// Plays `position` of the present frame.
-    pub(super) fn play(&mut self, position: u32, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    pub(super) fn play(&mut self, position: u32, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         let requests = self.layout.requests();
         let action = match position.checked_sub(requests) {
             Some(slot) => self.play_data(position, slot, backlog),
@@ -25,7 +25,7 @@ impl Frames {
     }
 
     /// A terminal asks in its own request slot.
-    fn play_turn(&mut self, position: u32, backlog: &impl Fn(u16) -> Bytes) {
+    fn play_turn(&mut self, position: u32, backlog: &mut impl FnMut(u16) -> Bytes) {
         let Ok(terminal) = u16::try_from(self.turn(position)) else { return };
         let end = self.layout.position_start(self.frame, position + 1);
         let view = self.view(terminal, end, backlog(terminal), 0);
@@ -33,7 +33,7 @@ impl Frames {
     }
 
     /// Terminals ask in a slot for which they contend.
-    fn play_contention(&mut self, position: u32, backlog: &impl Fn(u16) -> Bytes) {
+    fn play_contention(&mut self, position: u32, backlog: &mut impl FnMut(u16) -> Bytes) {
         let Some(mut contention) = self.contention.take() else { return };
         let slot = self.frame * u64::from(self.layout.requests()) + u64::from(position);
         let end = self.layout.position_start(self.frame, position + 1);
@@ -59,7 +59,7 @@ impl Frames {
     }
 
     /// The owner of a data slot sends, if it has something.
-    fn play_data(&mut self, position: u32, slot: u32, backlog: &impl Fn(u16) -> Bytes) -> Option<Action> {
+    fn play_data(&mut self, position: u32, slot: u32, backlog: &mut impl FnMut(u16) -> Bytes) -> Option<Action> {
         let (terminal, part) = self.plan.owner(slot)?;
         if !self.plan.is_backlogged(terminal) {
             return None;

@@ -49,7 +49,7 @@ impl Machine for Scheduler {
     }
 
     fn step(&mut self, backlog: &dyn Fn(u16) -> Bytes) -> Option<Action> {
-        self.step(&backlog)
+        self.step(&mut |terminal| backlog(terminal))
     }
 
     fn set_rate(&mut self, now: Instant, rate: Rate) {

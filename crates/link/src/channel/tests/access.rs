@@ -56,11 +56,44 @@ fn a_slot_in_an_outage_stays_silent_and_the_packet_waits() {
     channel.handle_packet(micros(100), Port::Terminal(1), Datagram(0, 400));
     // Slots of terminal 1 begin at 4, 12, 20 and 28 ms.
     assert_eq!(deliveries(&mut channel), [(0, 32_000 + 10_000)]);
-    assert_eq!(
-        channel.access_counters().unwrap().used,
-        2,
-        "the outage is noticed at 4 ms, and 12 and 20 ms are not tried"
-    );
+    assert_eq!(channel.access_counters().unwrap().used, 1, "nothing is sent at 4, 12 and 20 ms");
+}
+
+/// Two terminals under slotted Aloha in slots of 1 ms, which know 27 ms after a burst began what became of it.
+fn aloha(outages: &str) -> Channel<Datagram> {
+    let mut config = tdma();
+    config.access = "slotted-aloha slot=1ms".parse().unwrap();
+    config.up.delay = Duration::from_millis(13);
+    config.down.delay = Duration::from_millis(13);
+    config.up.outages = outages.parse().unwrap();
+    Channel::new(config, 1)
+}
+
+#[test]
+fn outages_in_step_with_what_is_known_of_bursts_do_not_silence_a_terminal_for_ever() {
+    let mut channel = aloha("periodic first=3ms period=9ms length=4ms");
+    for number in 0..20 {
+        channel.handle_packet(micros(3_100), Port::Terminal(0), Datagram(number, 100));
+    }
+    let mut steps = 0;
+    while let Some(due) = channel.next_timeout() {
+        channel.handle_timeout(due);
+        steps += 1;
+        assert!(steps < 1000, "no end at {due}: {:?}", channel.access_counters());
+    }
+    assert_eq!(channel.access_counters().unwrap().used, 16, "2000 B in slots of 125 B");
+}
+
+#[test]
+fn nobody_collides_in_an_outage() {
+    let mut channel = aloha("at windows=1ms+20ms");
+    for terminal in [0, 1] {
+        channel.handle_packet(micros(1_100), Port::Terminal(terminal), Datagram(terminal.into(), 100));
+    }
+    channel.handle_timeout(micros(20_900));
+    let slots = channel.access_counters().unwrap();
+    assert_eq!((slots.used, slots.collisions), (0, 0));
+    assert_eq!(deliveries(&mut channel).len(), 2);
 }
 
 #[test]
