@@ -177,6 +177,11 @@ impl Setting {
     }
 }
 
+/// What a byte of a packet takes in ns at `rate`, as a fraction in lowest terms.
+pub(crate) fn nanos_per_byte(framing: Framing, rate: Rate) -> (u128, u128) {
+    tally::units_per_byte(framing, BIT_NANOS_PER_BYTE, rate.bits_per_second())
+}
+
 impl Service {
     /// A busy period begins at `now`: returns when sending can begin.
     fn begin(&mut self, now: Instant) -> Instant {

@@ -3,8 +3,8 @@
 
 use farhop_link::replay::{Input, Recorded, replay};
 use farhop_link::{
-    Access, Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason,
-    LossModel, Output, Packet, Port, QueueLimit, Setting,
+    Access, Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason, Lane,
+    LaneKind, LossModel, Output, Packet, Port, QueueLimit, Setting,
 };
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use proptest::prelude::*;
@@ -345,6 +345,30 @@ proptest! {
         let outputs = replay(config, SEED, arrivals.iter().cloned(), Instant::from_nanos(u64::MAX));
         let down: Vec<_> = outputs.into_iter().filter(|output| direction(output) == Direction::Down).collect();
         prop_assert_eq!(down, closed_form(&way, &arrivals));
+    }
+
+    #[test]
+    fn a_lane_does_what_a_channel_does(way in way(), framing in any::<bool>(), script in script()) {
+        let text = if framing { "overhead=18B redundancy=16/15" } else { "none" };
+        let framing = text.parse().expect("a good framing");
+        let down = DirectionConfig { loss: LossModel::None, framing, ..way };
+        let kind = LaneKind::of(&down).expect("no more than a lane").counting();
+        let mut channel = Channel::new(ChannelConfig { down, ..Default::default() }, SEED);
+        let (mut lane, mut fates) = (Lane::default(), Vec::new());
+        for input in script {
+            let Input::Arrival { at, port: Port::Gateway, packet } = input else { continue };
+            channel.handle_packet(at, Port::Gateway, packet);
+            let exit = lane.enter(&kind, at, packet.bytes);
+            fates.push((exit.unwrap_or(at), packet.id, exit.is_some()));
+            let room = channel.queue_room(Port::Gateway);
+            prop_assert_eq!(lane.queued(at), channel.counters(Direction::Down).queued);
+            prop_assert_eq!(lane.room(&kind, at), room);
+        }
+        drain(&mut channel);
+        let outputs = polled(&mut channel);
+        let fate = |output: &Output<Recorded>| (output.at(), packet(output).id, matches!(output, Output::Deliver { .. }));
+        fates.sort_unstable();
+        prop_assert_eq!(outputs.iter().map(fate).collect::<Vec<_>>(), fates);
     }
 
     #[test]

@@ -71,12 +71,7 @@ impl<P: Packet> Queue<P> {
 
     /// How many bytes may join what waits; `None` without a bound. A queue that counts packets takes any size or none.
     pub(crate) fn room(&self) -> Option<Bytes> {
-        let waiting = self.count();
-        match self.limit {
-            QueueLimit::Bytes(limit) => Some(limit.saturating_sub(waiting.bytes)),
-            QueueLimit::Packets(limit) if waiting.packets >= limit => Some(Bytes::ZERO),
-            QueueLimit::Packets(_) | QueueLimit::Unlimited => None,
-        }
+        self.limit.room(self.count())
     }
 
     /// Whether packets that wait may be dropped when one goes out.
@@ -172,13 +167,22 @@ impl<P: Packet> Scheduler<P> {
 
 impl QueueLimit {
     /// Whether a packet may join what waits. Even an unlimited queue counts its bytes in 64 bits.
-    fn admits(self, waiting: Count, bytes: Bytes) -> bool {
+    pub(crate) fn admits(self, waiting: Count, bytes: Bytes) -> bool {
         let total = waiting.bytes.get().checked_add(bytes.get());
         total.is_some_and(|total| match self {
             Self::Unlimited => true,
             Self::Bytes(limit) => total <= limit.get(),
             Self::Packets(limit) => waiting.packets < limit,
         })
+    }
+
+    /// How many bytes may join what waits; `None` without a bound.
+    pub(crate) fn room(self, waiting: Count) -> Option<Bytes> {
+        match self {
+            Self::Bytes(limit) => Some(limit.saturating_sub(waiting.bytes)),
+            Self::Packets(limit) if waiting.packets >= limit => Some(Bytes::ZERO),
+            Self::Packets(_) | Self::Unlimited => None,
+        }
     }
 
     /// Whether so much may wait.

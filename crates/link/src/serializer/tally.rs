@@ -36,15 +36,8 @@ struct Wide {
 impl Tally {
     /// No units yet; each `bytes` bytes (not 0) on the wire take `units` units.
     pub(super) fn new(framing: Framing, units: u64, bytes: u64) -> Self {
-        let (sent, useful) = framing.redundancy;
-        let numerator = u128::from(units) * u128::from(sent.get());
-        let denominator = u128::from(bytes.max(1)) * u128::from(useful.get());
-        let divisor = gcd(numerator, denominator);
-        Self {
-            whole: 0,
-            overhead: framing.overhead.get(),
-            factor: Factor::new(numerator / divisor, denominator / divisor),
-        }
+        let (numerator, denominator) = units_per_byte(framing, units, bytes);
+        Self { whole: 0, overhead: framing.overhead.get(), factor: Factor::new(numerator, denominator) }
     }
 
     /// Begins at `whole` units.
@@ -67,6 +60,15 @@ impl Tally {
         self.whole = self.whole.saturating_add(units);
         self.whole.saturating_add(u128::from(self.factor.has_fraction()))
     }
+}
+
+/// Units per byte of a packet, redundancy included, if each `bytes` bytes on the wire take `units`: a fraction in lowest terms.
+pub(super) fn units_per_byte(framing: Framing, units: u64, bytes: u64) -> (u128, u128) {
+    let (sent, useful) = framing.redundancy;
+    let numerator = u128::from(units) * u128::from(sent.get());
+    let denominator = u128::from(bytes.max(1)) * u128::from(useful.get());
+    let divisor = gcd(numerator, denominator);
+    (numerator / divisor, denominator / divisor)
 }
 
 impl Factor {
