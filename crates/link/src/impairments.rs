@@ -74,6 +74,11 @@ impl Impairments {
         impairments
     }
 
+    /// Whether no packet takes longer for them.
+    pub(crate) fn keep_time(&self) -> bool {
+        self.processes.as_ref().is_none_or(|processes| processes.keep_time())
+    }
+
     /// What the next packet meets.
     pub(crate) fn next(&mut self, bytes: Bytes) -> Fate {
         let Some(processes) = &mut self.processes else {
@@ -117,6 +122,10 @@ impl Processes {
         corruption.skip(packets);
         duplication.skip(packets);
         processes
+    }
+
+    fn keep_time(&self) -> bool {
+        self.jitter.jitter() == Jitter::None && self.reordering.reordering() == Reordering::default()
     }
 
     fn next(&mut self, bytes: Bytes) -> Fate {

@@ -101,6 +101,11 @@ impl JitterProcess {
         self.packets += packets;
     }
 
+    /// What it is set to.
+    pub(crate) const fn jitter(&self) -> Jitter {
+        self.jitter
+    }
+
     /// Changes the jitter; the stream goes on.
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
         self.jitter = jitter;

@@ -4,7 +4,7 @@
 //! of its own. The transmitter is a serializer, or, where terminals share the way up, slots that medium access grants.
 //!
 //! Where nothing can happen to a packet between its arrival and its exit from the pipe (no outages, no queue that drops what
-//! waits, a constant delay), the ends of services on the way down are not events of their own: they are made up, at their own
+//! waits, the same delay for all), the ends of services on the way down are not events of their own: they are made up, at their own
 //! times, before the next arrival or exit, so that a packet costs one event instead of two.
 //!
 //! During an outage nothing new is begun and what would leave the transmitter or the pipe is dropped; the queue keeps what it
@@ -109,6 +109,8 @@ impl<P: Packet> Path<P> {
     /// Whether ends of services can be made up. Not those of the terminals: they put packets in flight in order of time.
     fn foresee(&mut self) {
         let is_quiet = self.outages.is_never() && self.held_until.is_none() && !self.queue.drops_what_waits();
+        // When the next exit is must not depend on whether somebody has looked, or a run that is watched would take other steps.
+        let is_quiet = is_quiet && self.impairments.keep_time();
         self.foreseen = self.delay.constant().filter(|_| is_quiet && self.direction == Direction::Down);
     }
 

@@ -86,6 +86,11 @@ impl ReorderingProcess {
         self.packets += packets;
     }
 
+    /// What it is set to.
+    pub(crate) const fn reordering(&self) -> Reordering {
+        self.reordering
+    }
+
     /// Changes the reordering; the stream goes on.
     pub(crate) fn set_reordering(&mut self, reordering: Reordering) {
         self.reordering = reordering;
