@@ -165,6 +165,15 @@ impl<P: Packet> Channel<P> {
         self.place_of(port).map(|place| self.paths[place].counters())
     }
 
+    /// The most that any one queue of a direction has held so far.
+    pub fn peak_queue(&self, direction: Direction) -> Bytes {
+        let paths = match direction {
+            Direction::Down => &self.paths[..=DOWN],
+            Direction::Up => &self.paths[DOWN + 1..],
+        };
+        paths.iter().map(Path::peak).max().unwrap_or_default()
+    }
+
     /// How many bytes the queue behind `port` takes now, whatever the size of the packets; `None` if there is no bound, or no such
     /// terminal.
     pub fn queue_room(&mut self, port: Port) -> Option<Bytes> {

@@ -52,6 +52,8 @@ pub(crate) struct Path<P> {
     queue: Queue<P>,
     duplicated: Count,
     dropped: Count,
+    /// The most that waited at once.
+    peak: Bytes,
     /// When that outage ended, for whoever grants slots.
     resumed: Option<Instant>,
 }
@@ -101,6 +103,7 @@ impl<P: Packet> Path<P> {
             duplicated: Count::default(),
             delivered: Count::default(),
             dropped: Count::default(),
+            peak: Bytes::ZERO,
         };
         path.foresee();
         path
@@ -140,6 +143,7 @@ impl<P: Packet> Path<P> {
             }
         }
         self.queue.enqueue(now, slot, &mut self.given_up);
+        self.peak = self.peak.max(self.queue.count().bytes);
         self.drop_given_up(now, outputs);
     }
 
@@ -270,6 +274,11 @@ impl<P: Packet> Path<P> {
     /// How many bytes the queue takes now; `None` without a bound.
     pub(crate) fn queue_room(&self) -> Option<Bytes> {
         self.queue.room()
+    }
+
+    /// The most that waited at once so far.
+    pub(crate) const fn peak(&self) -> Bytes {
+        self.peak
     }
 
     /// The books, as of the last time until which everything has been made up.
