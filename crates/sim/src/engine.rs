@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 const DIGIT: u32 = 6;
 /// Slots of one digit.
 const SLOTS: usize = 1 << DIGIT;
+/// Digits of the distance, but one, at which events are near: 262 µs.
+const NEAR: usize = 2;
 /// Digits of a time in ns.
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
@@ -66,10 +68,21 @@ impl<E> EventQueue<E> {
 
     /// The next event, to whose time the present moves.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
+        self.pop_and_look(|_| {})
+    }
+
+    /// The same; `near` is shown others that are not far off, where there are many of them, so that what they need can be fetched from
+    /// memory meanwhile.
+    pub fn pop_and_look(&mut self, near: impl FnMut(&E)) -> Option<(Instant, E)> {
         if self.ready.is_empty() {
-            self.advance();
+            self.advance(near);
         }
         self.ready.pop_front().map(|event| (Instant::from_nanos(self.now), event))
+    }
+
+    /// The next event, if it is due at `at` and the present is that time.
+    pub fn pop_due(&mut self, at: Instant) -> Option<E> {
+        if self.now == at.as_nanos() { self.ready.pop_front() } else { None }
     }
 
     /// `entry` is later than the present.
@@ -83,7 +96,7 @@ impl<E> EventQueue<E> {
     }
 
     /// Moves the present to the next event's time and makes its events ready.
-    fn advance(&mut self) {
+    fn advance(&mut self, mut near: impl FnMut(&E)) {
         if self.occupied == 0 {
             return;
         }
@@ -97,6 +110,9 @@ impl<E> EventQueue<E> {
         let mut entries = core::mem::take(&mut level.slots[slot]);
         self.now = entries.iter().map(|entry| entry.at).min().unwrap_or(self.now);
         for entry in entries.drain(..) {
+            if place > NEAR && (entry.at ^ self.now) >> ((NEAR + 1) * DIGIT as usize) == 0 {
+                near(&entry.event);
+            }
             if entry.at == self.now { self.ready.push_back(entry.event) } else { self.insert(entry) }
         }
         self.levels[place].slots[slot] = entries;
@@ -133,6 +149,18 @@ mod tests {
         assert_eq!(queue.pop().map(|(_, number)| number), Some(0));
         queue.push(Instant::from_nanos(10), 2);
         assert_eq!(drain(&mut queue), [(1000, 1), (1000, 2)]);
+    }
+
+    #[test]
+    fn what_is_near_is_shown_before_it_happens() {
+        let mut queue = EventQueue::new();
+        for at in [1_000_000, 1_000_001, 1_300_000] {
+            queue.push(Instant::from_nanos(at), at);
+        }
+        let mut shown = Vec::new();
+        let first = queue.pop_and_look(|event| shown.push(*event));
+        assert_eq!(first.map(|(_, event)| event), Some(1_000_000));
+        assert_eq!(shown, [1_000_000, 1_000_001]);
     }
 
     proptest! {

@@ -62,7 +62,6 @@ pub(crate) fn replay(
     let (clients, requests, span) = clients(scenario, log);
     let from = Instant::START + HEAD_START;
     let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
-    world.network_mut().begin_watch();
     world.begin_trace(trace.take(run));
     let carried = go(&mut world, requests, from + span, heard);
     trace.put(world.end_trace());
@@ -70,7 +69,7 @@ pub(crate) fn replay(
     Ok(Replayed {
         unanswered: requests - metrics.objects.count(),
         metrics,
-        peak_queues: world.network().peak_queues(),
+        peak_queues: Direction::BOTH.map(|direction| world.network().peak_queue(direction)),
         dropped: world.network().traffic().dropped_by_link,
         peak_sessions: world.legs().peak_sessions(),
         carried: (carried?, span),

@@ -247,6 +247,15 @@ impl Legs {
         }
     }
 
+    /// Asks memory for one end.
+    pub(crate) fn look_at(&self, leg: u32, side: Side) {
+        let End { transport, wake, owner, unread, .. } = &self.legs[leg].ends[side as usize];
+        core::hint::black_box((*wake, *owner, *unread));
+        if let Transport::Tcp(endpoint) = transport {
+            core::hint::black_box((endpoint.next_timeout(), endpoint.unsent(), endpoint.sender_state()));
+        }
+    }
+
     /// How many legs there are.
     pub(crate) fn len(&self) -> usize {
         self.legs.len() - self.ways

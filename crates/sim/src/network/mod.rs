@@ -1,9 +1,10 @@
 //! The network: clients – lans – terminals – far link – gateway – wans – servers.
 //!
 //! Each terminal has a lan, which its clients share, and each server a wan; between them lies one far link with all terminals.
-//! All of these are [`Channel`](farhop_link::Channel)s of the `link` crate, the same machine that the emulator drives, and stages
-//! of a [`Parcel`]'s way. A kind of channel that constrains nothing is passed over. Only channels that have something to do
-//! wake up.
+//! A kind of channel that constrains nothing is passed over. Where channels only queue, serialize and delay, they are
+//! [`Lane`](farhop_link::Lane)s: a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does.
+//! Others are [`Channel`](farhop_link::Channel)s that are played, the same machine that the emulator drives, and only those that have
+//! something to do wake up. What is simulated is the same, to the nanosecond.
 //!
 //! Left out: processing time in the boxes between, queues in front of unlimited serializers, ways between clients or between
 //! servers.
@@ -11,23 +12,22 @@
 #[cfg(test)]
 mod conservation;
 mod parcel;
-mod stage;
+mod span;
 #[cfg(test)]
 mod tests;
 mod tracing;
 
-pub(crate) use parcel::{Content, Line, Place, Route, Side, Upper};
+pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Upper};
 
 use crate::meter::Meter;
 use crate::slab::Slab;
 use crate::trace::Tracer;
 use crate::world::{Event, Events};
-use farhop_link::{ChannelConfig, Direction, DropReason, Output, Port};
+use farhop_link::{Direction, DropReason, Output, Port};
 use farhop_scenario::Scenario;
-use farhop_scenario::seeds::{self, ChannelName};
+use farhop_scenario::seeds::ChannelName;
 use farhop_units::{Bytes, Instant};
-use parcel::Parcel;
-use stage::Stage;
+use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
 
 /// What became of a packet.
@@ -65,19 +65,22 @@ pub(crate) struct Traffic {
 /// All channels, and the packets in them.
 #[derive(Debug)]
 pub(crate) struct Network<P> {
-    /// The far link if it constrains anything, then the lans, then the wans.
+    /// The lans, the far link, the wans.
+    spans: [Span; 3],
+    /// Channels that are played.
     stages: Vec<Stage>,
-    far_link: Option<u32>,
-    first_lan: Option<u32>,
-    first_wan: Option<u32>,
     contents: Slab<P>,
     /// Stages whose outputs have not been looked at.
     busy: Vec<u32>,
     outcomes: VecDeque<Outcome<P>>,
     traffic: Traffic,
     meter: Meter,
-    /// Most bytes that waited for the far link, down and up, if somebody wants to know.
-    peak_queues: Option<[Bytes; 2]>,
+    /// When something last happened at the far link, if it is made of lanes.
+    far_time: Instant,
+    /// The most that any one of its queues has held, down and up.
+    peaks: [Bytes; 2],
+    /// The seed of the far link's random numbers.
+    far_seed: u64,
     /// Writes down what the far link does, if somebody wants that.
     tracer: Option<Box<Tracer>>,
 }
@@ -85,34 +88,44 @@ pub(crate) struct Network<P> {
 impl<P: Content> Network<P> {
     /// An empty network with so many servers; it has the scenario's terminals.
     pub(crate) fn new(scenario: &Scenario, servers: u32, seed: u64, meter: Meter) -> Self {
+        let terminals = u32::from(scenario.link.terminals.max(1));
+        let lans = Channels { count: terminals, seed, name: ChannelName::Lan };
+        let link = Channels { count: 1, seed, name: |_| ChannelName::Link };
+        let wans = Channels { count: servers, seed, name: ChannelName::Wan };
         let mut stages = Vec::new();
-        let mut add = |near, config: &ChannelConfig, name: fn(u32) -> ChannelName, count: u32| {
-            let first = u32::try_from(stages.len()).ok().filter(|_| !config.is_transparent());
-            // Each channel rolls its own dice, those that it has in the emulator too.
-            let stage = |copy: u32| Stage::new(near, config, seeds::of_channel(seed, name(copy)));
-            stages.extend((0..first.map_or(0, |_| count)).map(stage));
-            first
-        };
-        let far_link = add(Place::Terminal, &scenario.link, |_| ChannelName::Link, 1);
-        let first_lan = add(Place::Client, &scenario.lan, ChannelName::Lan, u32::from(scenario.link.terminals.max(1)));
-        let first_wan = add(Place::Gateway, &scenario.wan, ChannelName::Wan, servers);
+        let mut span = |place, config, channels: &Channels| Span::new(place, config, channels, &mut stages);
+        let mut spans = [
+            span(Place::Client, &scenario.lan, &lans),
+            span(Place::Terminal, &scenario.link, &link),
+            span(Place::Gateway, &scenario.wan, &wans),
+        ];
+        if let Form::Lanes(lanes) = &mut spans[FAR].form {
+            lanes.counting();
+        }
         Self {
+            spans,
             stages,
-            far_link,
-            first_lan,
-            first_wan,
             contents: Slab::new(),
             busy: Vec::new(),
             outcomes: VecDeque::new(),
             traffic: Traffic::default(),
             meter,
-            peak_queues: None,
+            far_time: Instant::START,
+            peaks: [Bytes::ZERO; 2],
+            far_seed: link.seed_of(0),
             tracer: None,
         }
     }
 
     /// `packet` leaves one end of the leg for the other.
-    pub(crate) fn send(&mut self, now: Instant, from: Side, (leg, route): (u32, Route), packet: P) {
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        from: Side,
+        (leg, route): (u32, Route),
+        packet: P,
+        events: &mut Events,
+    ) {
         self.traffic.offered += 1;
         let (start, to) = match from {
             Side::Near => (route.near, route.far),
@@ -126,6 +139,7 @@ impl<P: Content> Network<P> {
             port: 0,
             to,
             from,
+            ahead: start,
             // No IP packet is larger (RFC 2675).
             bytes: u32::try_from(packet.wire_bytes().get()).unwrap_or(u32::MAX),
             is_ecn_capable: packet.is_ecn_capable(),
@@ -134,7 +148,7 @@ impl<P: Content> Network<P> {
             is_copy: false,
             content: self.contents.insert(packet),
         };
-        self.enter(now, start, parcel);
+        self.enter(now, start, parcel, events);
     }
 
     /// The wake-up of a stage has come.
@@ -143,7 +157,7 @@ impl<P: Content> Network<P> {
         // The one that counts; others were replaced by an earlier one.
         if woken.wake == Some(now) {
             woken.wake = None;
-            if self.tracer.is_some() && self.far_link == Some(stage) {
+            if self.tracer.is_some() && woken.span == FAR {
                 self.trace_time(now);
             }
             let woken = &mut self.stages[stage as usize];
@@ -152,15 +166,41 @@ impl<P: Content> Network<P> {
         }
     }
 
+    /// A parcel comes out of a lane.
+    pub(crate) fn handle_exit(&mut self, now: Instant, mut parcel: Parcel, events: &mut Events) {
+        let (_, span) = ahead(parcel.ahead, parcel.from.other());
+        if span == FAR {
+            self.leave_far_lane(now, &mut parcel);
+        }
+        self.leave(now, span, parcel, events);
+    }
+
+    /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches.
+    pub(crate) fn look_at(&self, parcel: &Parcel) -> Option<(u32, Side)> {
+        if parcel.ahead == parcel.to {
+            core::hint::black_box(self.contents[parcel.content].wire_bytes());
+            return Some((parcel.leg, parcel.from.other()));
+        }
+        let (_, span) = ahead(parcel.ahead, parcel.from);
+        if let Form::Lanes(lanes) = &self.spans[span].form {
+            lanes.look_at(lane_of(span, parcel));
+        }
+        None
+    }
+
     /// Moves all that stages have put out, and schedules when they are to be woken.
     pub(crate) fn settle(&mut self, now: Instant, events: &mut Events) {
-        while let Some(&stage) = self.busy.last() {
-            match self.stages[stage as usize].channel.poll() {
-                Some(output) => self.handle_output(now, stage, output),
+        while let Some(&number) = self.busy.last() {
+            let stage = &mut self.stages[number as usize];
+            match stage.channel.poll() {
+                Some(output) => {
+                    let span = stage.span;
+                    self.handle_output(now, span, output, events);
+                }
                 None => {
                     self.busy.pop();
-                    if let Some(due) = self.stages[stage as usize].rearm() {
-                        events.push(due, Event::Stage(stage));
+                    if let Some(due) = self.stages[number as usize].rearm() {
+                        events.push(due, Event::Stage(number));
                     }
                 }
             }
@@ -173,16 +213,20 @@ impl<P: Content> Network<P> {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
         };
-        self.stages[self.far_link? as usize].channel.queue_room(port)
+        match &mut self.spans[FAR].form {
+            Form::Nothing => None,
+            Form::Lanes(lanes) => lanes.room(self.far_time, far_lane(port)),
+            Form::Stages(first) => self.stages[*first as usize].channel.queue_room(port),
+        }
     }
 
-    fn handle_output(&mut self, now: Instant, stage: u32, mut output: Output<Parcel>) {
-        if self.tracer.is_some() && self.far_link == Some(stage) {
+    fn handle_output(&mut self, now: Instant, span: usize, mut output: Output<Parcel>, events: &mut Events) {
+        if self.tracer.is_some() && span == FAR {
             self.trace_output(&mut output);
         }
         match output {
-            Output::Deliver { packet, .. } => self.leave(now, stage, packet),
-            Output::Drop { packet, reason, .. } => self.drop_in(stage, &packet, reason),
+            Output::Deliver { packet, .. } => self.leave(now, span, packet, events),
+            Output::Drop { packet, reason, .. } => self.drop_in(span, &packet, reason),
         }
     }
 
@@ -205,19 +249,24 @@ impl<P: Content> Network<P> {
         &self.meter
     }
 
-    /// A parcel has passed a stage.
-    fn leave(&mut self, now: Instant, number: u32, mut parcel: Parcel) {
-        let direction = parcel.from.direction();
-        let stage = &self.stages[number as usize];
-        let place = stage.exit(direction);
-        self.traffic.hops += stage.hops(direction);
-        if self.far_link == Some(number) {
+    /// The most that any one of the far link's queues has held so far.
+    pub(crate) fn peak_queue(&self, direction: Direction) -> Bytes {
+        match self.spans[FAR].form {
+            Form::Stages(first) => self.stages[first as usize].channel.peak_queue(direction),
+            Form::Lanes(_) | Form::Nothing => self.peaks[direction as usize],
+        }
+    }
+
+    /// A parcel has passed a channel.
+    fn leave(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
+        self.traffic.hops += self.spans[span].hops(parcel.from.direction());
+        if span == FAR {
             self.count(now, &parcel);
         }
         if parcel.is_copy {
             parcel = self.materialize(parcel);
         }
-        self.enter(now, place, parcel);
+        self.enter(now, parcel.ahead, parcel, events);
     }
 
     /// A copy gets a packet of its own; that of the original is still there.
@@ -228,63 +277,60 @@ impl<P: Content> Network<P> {
         Parcel { content: self.contents.insert(packet), is_copy: false, ..copy }
     }
 
-    /// A parcel is at `place`: into the next stage, or out of the network.
-    fn enter(&mut self, now: Instant, mut place: Place, mut parcel: Parcel) {
+    /// A parcel is at `place`: into the next channel, or out of the network.
+    fn enter(&mut self, now: Instant, mut place: Place, mut parcel: Parcel, events: &mut Events) {
         while place != parcel.to {
-            let Next { stage, port, exit } = self.next_stage(place, &parcel);
-            if let Some(stage) = stage {
-                let is_far_link = self.far_link == Some(stage);
-                parcel.port = if is_far_link { parcel.terminal } else { 0 };
-                if self.tracer.is_some() && is_far_link {
-                    self.trace_arrival(now, port, &mut parcel);
-                }
-                self.stages[stage as usize].channel.handle_packet(now, port, parcel);
-                self.busy.push(stage);
-                if is_far_link {
-                    self.watch_queue(stage, if port == Port::Gateway { Direction::Down } else { Direction::Up });
-                }
-                return;
+            let (next, span) = ahead(place, parcel.from);
+            parcel.ahead = next;
+            match self.spans[span].form {
+                // A far link that constrains nothing is measured too.
+                Form::Nothing if span == FAR => self.count(now, &parcel),
+                Form::Nothing => {}
+                Form::Lanes(_) => return self.enter_lane(now, span, parcel, events),
+                Form::Stages(first) => return self.enter_stage(now, span, first, parcel),
             }
-            // A far link that constrains nothing is measured too.
-            if place.min(exit) == Place::Terminal {
-                self.count(now, &parcel);
-            }
-            place = exit;
+            place = next;
         }
         self.arrive(&parcel);
     }
 
-    /// From now on it is known how much has waited for the far link at most.
-    pub(crate) fn begin_watch(&mut self) {
-        self.peak_queues = Some([Bytes::ZERO; 2]);
-    }
-
-    /// Most bytes that have waited for the far link, down and up, since that was to be known.
-    pub(crate) fn peak_queues(&self) -> [Bytes; 2] {
-        self.peak_queues.unwrap_or_default()
-    }
-
-    fn watch_queue(&mut self, far_link: u32, direction: Direction) {
-        if let Some(peaks) = &mut self.peak_queues {
-            let books = self.stages[far_link as usize].channel.counters(direction);
-            let peak = &mut peaks[direction as usize];
-            *peak = (*peak).max(books.queued.bytes);
+    fn enter_lane(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
+        let port = port_at(span, &parcel);
+        if span == FAR {
+            if self.tracer.is_some() {
+                self.trace_arrival(now, port, &mut parcel);
+            }
+            self.far_time = now;
+        }
+        let lane = lane_of(span, &parcel);
+        let Form::Lanes(lanes) = &mut self.spans[span].form else { return };
+        let exit = lanes.enter(now, lane, Bytes::new(parcel.bytes.into()));
+        if span == FAR {
+            let peak = &mut self.peaks[lane.0 as usize];
+            *peak = lanes.queued(now, lane).max(*peak);
+        }
+        match exit {
+            Some(exit) => events.push(exit, Event::Exit(parcel)),
+            None => {
+                let drop = Output::Drop { at: now, port, packet: parcel, reason: DropReason::QueueFull };
+                self.handle_output(now, span, drop, events);
+            }
         }
     }
 
-    fn next_stage(&self, place: Place, parcel: &Parcel) -> Next {
-        let lan = self.first_lan.map(|first| first + u32::from(parcel.terminal));
-        let wan = self.first_wan.map(|first| first + parcel.server);
-        let (only, terminal) = (Port::Terminal(0), Port::Terminal(parcel.terminal));
-        let (stage, port, exit) = match (parcel.from, place) {
-            (Side::Near, Place::Client) => (lan, only, Place::Terminal),
-            (Side::Near, Place::Terminal) => (self.far_link, terminal, Place::Gateway),
-            (Side::Near, Place::Gateway | Place::Server) => (wan, only, Place::Server),
-            (Side::Far, Place::Server) => (wan, Port::Gateway, Place::Gateway),
-            (Side::Far, Place::Gateway) => (self.far_link, Port::Gateway, Place::Terminal),
-            (Side::Far, Place::Terminal | Place::Client) => (lan, Port::Gateway, Place::Client),
+    fn enter_stage(&mut self, now: Instant, span: usize, first: u32, mut parcel: Parcel) {
+        let port = port_at(span, &parcel);
+        let stage = match span {
+            LAN => first + u32::from(parcel.terminal),
+            WAN => first + parcel.server,
+            _ => first,
         };
-        Next { stage, port, exit }
+        parcel.port = if span == FAR { parcel.terminal } else { 0 };
+        if self.tracer.is_some() && span == FAR {
+            self.trace_arrival(now, port, &mut parcel);
+        }
+        self.stages[stage as usize].channel.handle_packet(now, port, parcel);
+        self.busy.push(stage);
     }
 
     /// A parcel has crossed the far link.
@@ -306,12 +352,12 @@ impl<P: Content> Network<P> {
         self.outcomes.push_back(Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
     }
 
-    fn drop_in(&mut self, stage: u32, parcel: &Parcel, reason: DropReason) {
+    fn drop_in(&mut self, span: usize, parcel: &Parcel, reason: DropReason) {
         // Packets are lost at the end of the pipe or in an outage; those that queue or medium access give up were never sent.
         if matches!(reason, DropReason::Lost | DropReason::Outage) {
-            self.traffic.hops += self.stages[stage as usize].hops(parcel.from.direction());
+            self.traffic.hops += self.spans[span].hops(parcel.from.direction());
         }
-        self.traffic.dropped_by_link += u64::from(self.far_link == Some(stage));
+        self.traffic.dropped_by_link += u64::from(span == FAR);
         self.discard(parcel);
     }
 
@@ -322,12 +368,28 @@ impl<P: Content> Network<P> {
     }
 }
 
-/// Where a parcel goes next.
-struct Next {
-    /// The stage, if it constrains anything.
-    stage: Option<u32>,
-    /// Where it enters it.
-    port: Port,
-    /// The place behind it.
-    exit: Place,
+/// Where a parcel enters a channel.
+fn port_at(span: usize, parcel: &Parcel) -> Port {
+    match parcel.from {
+        Side::Far => Port::Gateway,
+        Side::Near if span == FAR => Port::Terminal(parcel.terminal),
+        Side::Near => Port::Terminal(0),
+    }
+}
+
+/// The lane of a span into which a parcel goes.
+fn lane_of(span: usize, parcel: &Parcel) -> (Direction, u32) {
+    match span {
+        LAN => (parcel.from.direction(), parcel.terminal.into()),
+        WAN => (parcel.from.direction(), parcel.server),
+        _ => far_lane(port_at(span, parcel)),
+    }
+}
+
+/// The lane of the far link behind a port.
+fn far_lane(port: Port) -> (Direction, u32) {
+    match port {
+        Port::Gateway => (Direction::Down, 0),
+        Port::Terminal(number) => (Direction::Up, number.into()),
+    }
 }

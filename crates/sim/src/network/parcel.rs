@@ -90,7 +90,7 @@ pub(crate) enum Upper<'a> {
     Other,
 }
 
-/// A packet on its way. Channels move it from list to list, so it holds no more than they ask for.
+/// A packet on its way. It is moved from list to list, so it holds no more than is asked for there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parcel {
     /// Where the packet is kept.
@@ -101,6 +101,8 @@ pub(crate) struct Parcel {
     pub(super) bytes: u32,
     pub(super) server: u32,
     pub(super) terminal: u16,
+    /// The place behind the channel that it is in.
+    pub(super) ahead: Place,
     /// The terminal of the channel that it is in, which has no other unless it is the far link.
     pub(super) port: u16,
     /// Where it leaves the network.

@@ -28,8 +28,20 @@ impl Net {
     }
 
     fn send(&mut self, now: Instant, from: Side, route: Route, number: u64) {
-        self.network.send(now, from, (0, route), number);
+        self.network.send(now, from, (0, route), number, &mut self.events);
         self.network.settle(now, &mut self.events);
+    }
+
+    /// Lets the next event happen.
+    fn step(&mut self) -> Option<Instant> {
+        let (now, event) = self.events.pop()?;
+        match event {
+            Event::Stage(stage) => self.network.handle_timeout(now, stage),
+            Event::Exit(parcel) => self.network.handle_exit(now, parcel, &mut self.events),
+            other => panic!("{other:?} is no network's"),
+        }
+        self.network.settle(now, &mut self.events);
+        Some(now)
     }
 
     /// Number, end and time in ms of all that arrives from now on.
@@ -43,9 +55,7 @@ impl Net {
             }
         };
         take(&mut self.network, Instant::START);
-        while let Some((now, Event::Stage(stage))) = self.events.pop() {
-            self.network.handle_timeout(now, stage);
-            self.network.settle(now, &mut self.events);
+        while let Some(now) = self.step() {
             take(&mut self.network, now);
         }
         arrivals
@@ -164,9 +174,7 @@ proptest! {
             offered += 1;
             check(&mut net, offered)?;
         }
-        while let Some((now, Event::Stage(stage))) = net.events.pop() {
-            net.network.handle_timeout(now, stage);
-            net.network.settle(now, &mut net.events);
+        while net.step().is_some() {
             check(&mut net, offered)?;
         }
         prop_assert_eq!(net.network.held(), 0);

@@ -1,9 +1,10 @@
 //! What the network tells a trace of the far link.
 
 use super::parcel::{Content, Parcel};
-use super::stage::Stage;
-use super::{Network, Place};
+use super::span::{FAR, Form, Stage};
+use super::{Network, Place, ahead};
 use crate::trace::{Codes, Frame, Passing, Tracer};
+use crate::world::{Event, Events};
 use farhop_link::{Direction, Output, Port};
 use farhop_units::{Bytes, Instant};
 
@@ -11,27 +12,60 @@ impl<P: Content> Network<P> {
     /// From now on `tracer` writes down what the far link does. Nothing has been sent yet.
     pub(crate) fn begin_trace(&mut self, tracer: Option<Box<Tracer>>) {
         let Some(mut tracer) = tracer else { return };
-        // A link that constrains nothing is passed over otherwise.
-        let far_link = *self.far_link.get_or_insert_with(|| {
-            self.stages.push(Stage::new(Place::Terminal, tracer.config(), 0));
-            u32::try_from(self.stages.len() - 1).expect("there are fewer channels")
-        });
-        tracer.begin(self.stages[far_link as usize].seed);
+        if let form @ Form::Nothing = &mut self.spans[FAR].form {
+            // A link that constrains nothing is passed over otherwise.
+            let first = u32::try_from(self.stages.len()).expect("there are fewer channels");
+            *form = Form::Stages(first);
+            self.stages.push(Stage::new(Place::Terminal, tracer.config(), self.far_seed));
+        }
+        tracer.begin(self.far_seed);
         self.tracer = Some(tracer);
     }
 
     /// The run is over: the far link does all that is due now, and the trace ends.
-    pub(crate) fn end_trace(&mut self) -> Option<Box<Tracer>> {
-        if let Some(far_link) = self.far_link.filter(|_| self.tracer.is_some()) {
-            let channel = &mut self.stages[far_link as usize].channel;
-            let end = channel.now();
-            channel.handle_timeout(end);
-            while let Some(mut output) = self.stages[far_link as usize].channel.poll() {
-                self.trace_output(&mut output);
-            }
+    pub(crate) fn end_trace(&mut self, events: &mut Events) -> Option<Box<Tracer>> {
+        if self.tracer.is_some() {
+            let end = match self.spans[FAR].form {
+                Form::Stages(first) => self.end_stage(first),
+                Form::Lanes(_) | Form::Nothing => self.end_lanes(events),
+            };
             self.tracer.iter_mut().for_each(|tracer| tracer.finish(end));
         }
         self.tracer.take()
+    }
+
+    fn end_stage(&mut self, stage: u32) -> Instant {
+        let channel = &mut self.stages[stage as usize].channel;
+        let end = channel.now();
+        channel.handle_timeout(end);
+        while let Some(mut output) = self.stages[stage as usize].channel.poll() {
+            self.trace_output(&mut output);
+        }
+        end
+    }
+
+    /// What leaves the far link at the instant at which it was last looked at has left it.
+    fn end_lanes(&mut self, events: &mut Events) -> Instant {
+        while let Some(event) = events.pop_due(self.far_time) {
+            let Event::Exit(mut parcel) = event else { continue };
+            if ahead(parcel.ahead, parcel.from.other()).1 == FAR {
+                self.leave_far_lane(self.far_time, &mut parcel);
+            }
+        }
+        self.far_time
+    }
+
+    /// A parcel comes out of a lane of the far link.
+    pub(super) fn leave_far_lane(&mut self, now: Instant, parcel: &mut Parcel) {
+        if self.tracer.is_some() {
+            self.trace_time(now);
+            let port = match parcel.from.direction() {
+                Direction::Down => Port::Terminal(parcel.terminal),
+                Direction::Up => Port::Gateway,
+            };
+            self.trace_delivery(now, port, parcel);
+        }
+        self.far_time = now;
     }
 
     /// The trace, if there is one.
@@ -42,11 +76,22 @@ impl<P: Content> Network<P> {
     /// Something is about to happen on the far link.
     #[cold]
     pub(super) fn trace_time(&mut self, now: Instant) {
-        let (Some(tracer), Some(far_link)) = (&mut self.tracer, self.far_link) else { return };
-        let channel = &mut self.stages[far_link as usize].channel;
-        tracer.check_size(now, channel.now());
-        if tracer.wants_queues(now) {
-            tracer.queues(now, Direction::BOTH.map(|direction| channel.counters(direction)));
+        let Self { tracer: Some(tracer), stages, far_time, spans, .. } = self else { return };
+        match &mut spans[FAR].form {
+            Form::Stages(first) => {
+                let channel = &mut stages[*first as usize].channel;
+                tracer.check_size(now, channel.now());
+                if tracer.wants_queues(now) {
+                    tracer.queues(now, Direction::BOTH.map(|direction| channel.counters(direction).queued.bytes));
+                }
+            }
+            Form::Lanes(lanes) => {
+                tracer.check_size(now, *far_time);
+                if tracer.wants_queues(now) {
+                    tracer.queues(now, Direction::BOTH.map(|direction| lanes.all_queued(*far_time, direction)));
+                }
+            }
+            Form::Nothing => {}
         }
     }
 
@@ -63,16 +108,21 @@ impl<P: Content> Network<P> {
     /// A parcel leaves the far link, one way or the other.
     #[cold]
     pub(super) fn trace_output(&mut self, output: &mut Output<Parcel>) {
-        let Some(tracer) = self.tracer.as_deref_mut() else { return };
         match output {
-            Output::Deliver { at, port, packet } => {
-                let frame = frame(packet, &self.contents[packet.content]);
-                packet.is_damaged |= tracer.delivery(*at, *port, passing(packet), frame);
-            }
+            Output::Deliver { at, port, packet } => self.trace_delivery(*at, *port, packet),
             Output::Drop { at, port, packet, reason } => {
-                tracer.dropped(*at, *port, passing(packet), *reason, frame(packet, &self.contents[packet.content]));
+                let Some(tracer) = self.tracer.as_deref_mut() else { return };
+                let frame = frame(packet, &self.contents[packet.content]);
+                tracer.dropped(*at, *port, passing(packet), *reason, frame);
             }
         }
+    }
+
+    /// That it was damaged before is known again.
+    fn trace_delivery(&mut self, at: Instant, port: Port, parcel: &mut Parcel) {
+        let Some(tracer) = self.tracer.as_deref_mut() else { return };
+        let frame = frame(parcel, &self.contents[parcel.content]);
+        parcel.is_damaged |= tracer.delivery(at, port, passing(parcel), frame);
     }
 }
 

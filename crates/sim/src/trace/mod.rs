@@ -15,7 +15,7 @@ pub(crate) use headers::{Addresses, Codes, Frame};
 
 use crate::network::{Content, Route, Side};
 use far_link::LinkTrace;
-use farhop_link::{ChannelConfig, Counters, DropReason, Port};
+use farhop_link::{ChannelConfig, DropReason, Port};
 use farhop_recording::words;
 use farhop_results::TraceSeries;
 use farhop_scenario::Scenario;
@@ -158,9 +158,9 @@ impl Tracer {
         self.is_on() && self.series.wants_queues(now)
     }
 
-    /// The far link's books.
-    pub(crate) fn queues(&mut self, now: Instant, [down, up]: [Counters; 2]) {
-        let written = self.series.queues(now, [down.queued.bytes, up.queued.bytes]);
+    /// What waits for the far link, down and up.
+    pub(crate) fn queues(&mut self, now: Instant, queued: [Bytes; 2]) {
+        let written = self.series.queues(now, queued);
         self.note(written);
     }
 

@@ -17,7 +17,7 @@ use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
-use crate::network::{Network, Side};
+use crate::network::{Network, Parcel, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
 use crate::trace::Tracer;
@@ -28,10 +28,12 @@ use farhop_units::Instant;
 use std::collections::VecDeque;
 
 /// Something that happens at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A channel of the network is due.
     Stage(u32),
+    /// A parcel comes out of a lane of the network.
+    Exit(Parcel),
     /// A timer of an endpoint runs out.
     End { side: Side, leg: u32 },
     /// The trunk's connections are opened.
@@ -107,12 +109,17 @@ impl<'a> World<'a> {
 
     /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
     pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
-        let Some((at, event)) = self.events.pop() else { return Ok(None) };
+        let Self { events, network, legs, .. } = self;
+        let Some((at, event)) = events.pop_and_look(|event| look_at(event, network, legs)) else { return Ok(None) };
         self.now = at;
         self.event_count += 1;
         match event {
             Event::Stage(stage) => {
                 self.network.handle_timeout(at, stage);
+                self.network.settle(at, &mut self.events);
+            }
+            Event::Exit(parcel) => {
+                self.network.handle_exit(at, parcel, &mut self.events);
                 self.network.settle(at, &mut self.events);
             }
             Event::End { leg, side } => {
@@ -154,7 +161,7 @@ impl<'a> World<'a> {
 
     /// The run is over.
     pub(crate) fn end_trace(&mut self) -> Option<Box<Tracer>> {
-        self.network.end_trace()
+        self.network.end_trace(&mut self.events)
     }
 
     pub(crate) fn event_count(&self) -> u64 {
@@ -165,7 +172,8 @@ impl<'a> World<'a> {
         &self.network
     }
 
-    /// The network, for who looks into it.
+    /// The network, for tests that look into it.
+    #[cfg(test)]
     pub(crate) fn network_mut(&mut self) -> &mut Network<Packet> {
         &mut self.network
     }
@@ -207,6 +215,19 @@ impl<'a> World<'a> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Asks memory for what an event will need soon: with thousands of terminals, waiting for that is most of the time.
+fn look_at(event: &Event, network: &Network<Packet>, legs: &Legs) {
+    match event {
+        Event::Exit(parcel) => {
+            if let Some((leg, side)) = network.look_at(parcel) {
+                legs.look_at(leg, side);
+            }
+        }
+        Event::End { leg, side } => legs.look_at(*leg, *side),
+        _ => {}
     }
 }
 

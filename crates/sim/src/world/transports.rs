@@ -107,7 +107,7 @@ impl World<'_> {
         if let Some(tracer) = self.network.tracer() {
             tracer.sent(self.now, (leg, self.legs.number(leg)), route, side, &packet);
         }
-        self.network.send(self.now, side, (leg, route), packet);
+        self.network.send(self.now, side, (leg, route), packet, &mut self.events);
     }
 
     pub(super) fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {

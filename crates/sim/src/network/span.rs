@@ -1,0 +1,163 @@
+//! What lies between one place and the next: nothing, lanes, or channels that are played.
+
+use super::parcel::{Parcel, Place, Side};
+use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Lane, LaneKind};
+use farhop_scenario::seeds::{self, ChannelName};
+use farhop_units::{Bytes, Instant};
+
+/// All channels of one kind, by the place at their clients' side.
+#[derive(Debug)]
+pub(super) struct Span {
+    pub(super) form: Form,
+    /// Does passing count as a hop, down and up?
+    hops: [u64; 2],
+}
+
+/// How channels do what they do.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// They constrain nothing, and are passed over.
+    Nothing,
+    /// They only queue, serialize and delay.
+    Lanes(Lanes),
+    /// They are played; the first has this place among the stages.
+    Stages(u32),
+}
+
+/// A channel that is played.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) channel: Channel<Parcel>,
+    /// Which span it is of.
+    pub(super) span: usize,
+    /// When a wake-up is scheduled, if one is.
+    pub(super) wake: Option<Instant>,
+}
+
+impl Span {
+    /// Passed over.
+    pub(super) const NOTHING: Self = Self { form: Form::Nothing, hops: [0, 0] };
+
+    /// Channels of this configuration. Those for which something must be played are added to `stages`.
+    pub(super) fn new(place: Place, config: &ChannelConfig, channels: &Channels, stages: &mut Vec<Stage>) -> Self {
+        let hops = [hops(&config.down), hops(&config.up)];
+        if config.is_transparent() {
+            return Self::NOTHING;
+        }
+        if let Some(lanes) = Lanes::new(config, channels.count) {
+            return Self { form: Form::Lanes(lanes), hops };
+        }
+        let first = u32::try_from(stages.len()).expect("there are fewer channels");
+        stages.extend((0..channels.count).map(|copy| Stage::new(place, config, channels.seed_of(copy))));
+        Self { form: Form::Stages(first), hops }
+    }
+
+    /// Hops that a packet makes by passing.
+    pub(super) const fn hops(&self, direction: Direction) -> u64 {
+        self.hops[direction as usize]
+    }
+}
+
+fn hops(direction: &DirectionConfig) -> u64 {
+    (direction.rate.is_some() || direction.trace.is_some() || !direction.least_delay().is_zero()).into()
+}
+
+/// How many channels there are of a kind, and which.
+pub(super) struct Channels {
+    pub(super) count: u32,
+    pub(super) seed: u64,
+    pub(super) name: fn(u32) -> ChannelName,
+}
+
+impl Channels {
+    /// Each channel rolls its own dice, those that it has in the emulator too.
+    pub(super) fn seed_of(&self, copy: u32) -> u64 {
+        seeds::of_channel(self.seed, (self.name)(copy))
+    }
+}
+
+impl Stage {
+    pub(super) fn new(place: Place, config: &ChannelConfig, seed: u64) -> Self {
+        Self { channel: Channel::new(config.clone(), seed), span: place as usize, wake: None }
+    }
+
+    /// When to be woken, if a wake-up at that time or before it is not scheduled yet.
+    pub(super) fn rearm(&mut self) -> Option<Instant> {
+        let due = self.channel.next_timeout().filter(|due| self.wake.is_none_or(|wake| *due < wake))?;
+        self.wake = Some(due);
+        Some(due)
+    }
+}
+
+/// Lanes of channels of one kind: down, one for all terminals of a channel, and up, one for each.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    kinds: [LaneKind; 2],
+    lanes: [Vec<Lane>; 2],
+}
+
+impl Lanes {
+    /// `None` if something must be played. Parcels are all of one class.
+    fn new(config: &ChannelConfig, count: u32) -> Option<Self> {
+        if config.access != Access::Dedicated {
+            return None;
+        }
+        let kinds = [LaneKind::of(&config.down)?, LaneKind::of(&config.up)?];
+        let lanes = [count, count * u32::from(config.terminals.max(1))];
+        Some(Self { kinds, lanes: lanes.map(|count| vec![Lane::default(); count as usize]) })
+    }
+
+    /// What waits in them is known at any time.
+    pub(super) fn counting(&mut self) {
+        self.kinds = self.kinds.clone().map(LaneKind::counting);
+    }
+
+    /// A packet enters; returns when it leaves, if there is room for it.
+    pub(super) fn enter(
+        &mut self,
+        now: Instant,
+        (direction, number): (Direction, u32),
+        bytes: Bytes,
+    ) -> Option<Instant> {
+        let way = direction as usize;
+        self.lanes[way][number as usize].enter(&self.kinds[way], now, bytes)
+    }
+
+    /// Asks memory for a lane.
+    pub(super) fn look_at(&self, (direction, number): (Direction, u32)) {
+        core::hint::black_box(self.lanes[direction as usize][number as usize].free());
+    }
+
+    /// How many bytes the queue of a lane takes; `None` without a bound.
+    pub(super) fn room(&mut self, now: Instant, (direction, number): (Direction, u32)) -> Option<Bytes> {
+        let way = direction as usize;
+        self.lanes[way][number as usize].room(&self.kinds[way], now)
+    }
+
+    /// What waits in one of them.
+    pub(super) fn queued(&mut self, now: Instant, (direction, number): (Direction, u32)) -> Bytes {
+        self.lanes[direction as usize][number as usize].queued(now).bytes
+    }
+
+    /// What waits in all of them together.
+    pub(super) fn all_queued(&mut self, now: Instant, direction: Direction) -> Bytes {
+        self.lanes[direction as usize].iter_mut().map(|lane| lane.queued(now).bytes).sum()
+    }
+}
+
+/// The place on the other side of the span at `place`, the number of that span, and the direction.
+pub(super) fn ahead(place: Place, from: Side) -> (Place, usize) {
+    match (from, place) {
+        (Side::Near, Place::Client) => (Place::Terminal, LAN),
+        (Side::Near, Place::Terminal) => (Place::Gateway, FAR),
+        (Side::Near, Place::Gateway | Place::Server) => (Place::Server, WAN),
+        (Side::Far, Place::Server) => (Place::Gateway, WAN),
+        (Side::Far, Place::Gateway) => (Place::Terminal, FAR),
+        (Side::Far, Place::Terminal | Place::Client) => (Place::Client, LAN),
+    }
+}
+
+/// The spans, by the place at their near side.
+pub(super) const LAN: usize = Place::Client as usize;
+pub(super) const FAR: usize = Place::Terminal as usize;
+pub(super) const WAN: usize = Place::Gateway as usize;
