@@ -14,7 +14,7 @@ mod words;
 pub use grid::{Grid, GridPoint};
 pub use prediction::{Rank, Wait, Waiting};
 pub use run::{
-    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, RequestTimes, Results, Row, SimulationCost,
+    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Peaks, RequestTimes, Results, Row, SimulationCost,
     TransferPrediction, UserTimes,
 };
 pub use sample::Sample;

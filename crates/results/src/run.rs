@@ -151,6 +151,27 @@ pub struct UserTimes {
     pub object_mean_s: f64,
     /// Pages begun within the measured time that were not complete at its end.
     pub unfinished: u64,
+    /// What was needed for them, at most.
+    #[serde(flatten)]
+    pub peaks: Peaks,
+}
+
+/// The most that was needed at once in a whole run, the first part of it included in which nothing is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Peaks {
+    /// Transport connections.
+    pub peak_connections: u64,
+    /// What waited in the far link's queue down.
+    pub peak_queue_down_bytes: u64,
+    /// What waited in the far link's queue up, of any one terminal.
+    pub peak_queue_up_bytes: u64,
+    /// What the relays at the gateway had received and not passed on, together; absent without relays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_gateway_buffer_bytes: Option<u64>,
+    /// The same at any one terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_terminal_buffer_bytes: Option<u64>,
 }
 
 /// A cell that nobody can fill, with the reason.

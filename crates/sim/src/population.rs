@@ -44,6 +44,10 @@ pub(crate) struct Replication {
     pub(crate) connections: usize,
     /// Packets that the far link dropped.
     pub(crate) dropped: u64,
+    /// The most that any one of the far link's queues held, down and up.
+    pub(crate) queued: [Bytes; 2],
+    /// The most that relays at the gateway held together, and those of any one terminal, if there are relays.
+    pub(crate) relayed: [Option<Bytes>; 2],
     pub(crate) events: u64,
     pub(crate) hops: u64,
 }
@@ -104,6 +108,8 @@ fn conclude(world: &World<'_>, scenario: &Scenario, users: &Users) -> Result<Rep
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
         connections: world.legs().peak(),
         dropped: world.network().traffic().dropped_by_link,
+        queued: Direction::BOTH.map(|direction| world.network().peak_queue(direction)),
+        relayed: world.buffers().peaks(),
         events: world.event_count(),
         hops: world.network().traffic().hops,
     };

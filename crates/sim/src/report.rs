@@ -4,7 +4,7 @@ use crate::log::Replayed;
 use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
 use farhop_link::{Access, Direction};
-use farhop_results::{Architecture, CacheState, Load, RequestTimes, Row, Source, UserTimes};
+use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Users};
 use farhop_units::Bytes;
 use std::time::Duration;
@@ -130,6 +130,19 @@ fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
         object_p95_s: metrics.objects.percentile(95),
         object_mean_s: metrics.objects.mean(),
         unfinished: all.iter().map(|replication| replication.unfinished).sum(),
+        peaks: peaks(all),
+    }
+}
+
+/// Of the replication that needed most.
+fn peaks(all: &[Replication]) -> Peaks {
+    let most = |need: fn(&Replication) -> Option<Bytes>| all.iter().filter_map(need).max().map(Bytes::get);
+    Peaks {
+        peak_connections: all.iter().map(|replication| replication.connections as u64).max().unwrap_or(0),
+        peak_queue_down_bytes: most(|replication| Some(replication.queued[0])).unwrap_or(0),
+        peak_queue_up_bytes: most(|replication| Some(replication.queued[1])).unwrap_or(0),
+        peak_gateway_buffer_bytes: most(|replication| replication.relayed[0]),
+        peak_terminal_buffer_bytes: most(|replication| replication.relayed[1]),
     }
 }
 
@@ -144,11 +157,25 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let full = shares.into_iter().filter(|(_, share)| is_full(*share));
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
-    let connections = all.iter().map(|replication| replication.connections).max().unwrap_or(0);
     format!(
-        "{count} users, {}; link {}; at most {connections} connections at once; the link dropped {dropped} packets{full}",
+        "{count} users, {}; link {}; at most {}; the link dropped {dropped} packets{full}",
         users.model,
         used.join(", "),
+        needs(&peaks(all)),
+    )
+}
+
+/// What was needed at most.
+fn needs(peaks: &Peaks) -> String {
+    let Peaks { peak_connections, peak_queue_down_bytes, peak_queue_up_bytes, .. } = *peaks;
+    let relays =
+        [(peaks.peak_gateway_buffer_bytes, "at the gateway"), (peaks.peak_terminal_buffer_bytes, "at a terminal")];
+    let relays = relays.into_iter().filter_map(|(held, at)| Some(format!(", {} in relays {at}", Bytes::new(held?))));
+    format!(
+        "{peak_connections} connections at once, {} in the link's queue down and {} up{}",
+        Bytes::new(peak_queue_down_bytes),
+        Bytes::new(peak_queue_up_bytes),
+        relays.collect::<String>(),
     )
 }
 

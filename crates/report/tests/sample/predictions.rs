@@ -1,7 +1,7 @@
 //! Made-up predictions: what pages wait for, a ranking, users' pages, and a grid.
 
 use farhop_results::{
-    Architecture, CacheState, Gap, Grid, GridPoint, Rank, Results, Row, Source, UserTimes, Wait, Waiting,
+    Architecture, CacheState, Gap, Grid, GridPoint, Peaks, Rank, Results, Row, Source, UserTimes, Wait, Waiting,
 };
 
 /// Two predicted rows with their waits, and the ranking of both.
@@ -60,6 +60,7 @@ pub(crate) fn populations() -> Results {
             object_p95_s: p95 / 2.0,
             object_mean_s: mean / 2.5,
             unfinished,
+            peaks: Peaks::default(),
         };
         let row = crate::sample::predicted("linux", p50, "users: zhou-2004");
         Row { architecture, source: Source::Simulated, state: CacheState::Cold, users: Some(users), ..row }

@@ -1,8 +1,10 @@
 //! What users meet: times of pages and objects, from the end of the warm-up on.
 
+mod buffers;
 mod histogram;
 mod interval;
 
+pub(crate) use buffers::Buffers;
 pub(crate) use histogram::Histogram;
 pub(crate) use interval::{half_width, mean};
 

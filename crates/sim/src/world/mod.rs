@@ -16,7 +16,7 @@ use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
-use crate::metrics::Metrics;
+use crate::metrics::{Buffers, Metrics};
 use crate::network::{Network, Parcel, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
@@ -73,6 +73,7 @@ pub(crate) struct World<'a> {
     /// Clients that may have something to do.
     awake: VecDeque<u32>,
     metrics: Metrics,
+    buffers: Buffers,
 }
 
 impl<'a> World<'a> {
@@ -101,6 +102,7 @@ impl<'a> World<'a> {
             touched: VecDeque::new(),
             awake: VecDeque::new(),
             metrics,
+            buffers: Buffers::default(),
         };
         world.await_trunk();
         (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
@@ -188,6 +190,10 @@ impl<'a> World<'a> {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    pub(crate) fn buffers(&self) -> &Buffers {
+        &self.buffers
     }
 
     /// Refuses to eat all memory.

@@ -44,7 +44,10 @@ impl World<'_> {
                 Output::Connected { .. } => self.connected(leg, side)?,
                 Output::Received { bytes, .. } => self.received(leg, side, bytes),
                 Output::Finished { .. } => self.finished(leg, side),
-                Output::Closed { .. } => self.legs.closed(leg, side),
+                Output::Closed { .. } => {
+                    self.legs.closed(leg, side);
+                    self.buffers.forget(leg, side);
+                }
             }
         }
         self.interleave(leg, side);
@@ -96,6 +99,7 @@ impl World<'_> {
             _ => return,
         };
         let backlog = self.legs.backlog(leg, side);
+        self.buffers.note((leg, self.legs.route(leg)), side, backlog);
         if self.legs.hold(self.now, peer, side.other(), backlog) {
             self.touched.push_back((peer, side.other()));
         }
