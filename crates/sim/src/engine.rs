@@ -6,8 +6,9 @@
 //! Neighbours are never compared, so that a million pending events cost little more than a thousand.
 //!
 //! Events of one time are always in one slot, in the order in which they came; slots are emptied from the front into slots that
-//! are empty. So the order of scheduling is kept without numbering anything. Slots keep their memory: nothing is allocated
-//! once every slot has met its fullest time.
+//! are empty. So the order of scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those
+//! that became free last: memory is what pending events need, most of it is in the cache, and nothing is allocated once there have
+//! been as many.
 
 use farhop_units::Instant;
 use std::collections::VecDeque;
@@ -16,10 +17,14 @@ use std::collections::VecDeque;
 const DIGIT: u32 = 6;
 /// Slots of one digit.
 const SLOTS: usize = 1 << DIGIT;
-/// Digits of the distance, but one, at which events are near: 262 µs.
-const NEAR: usize = 2;
+/// The digit that the events of one slot of 262 µs have in common.
+const NEAR: usize = 3;
+/// Events in such a slot from which on they are many.
+const MANY: usize = 8;
 /// Digits of a time in ns.
 const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
+/// Events in a block.
+const BLOCK: usize = 32;
 
 /// Events to come.
 #[derive(Debug)]
@@ -29,21 +34,45 @@ pub struct EventQueue<E> {
     ready: VecDeque<E>,
     /// Which levels hold events, lowest digit first.
     occupied: u16,
-    levels: Vec<Level<E>>,
+    levels: Vec<Level>,
+    blocks: Vec<Block<E>>,
+    /// Blocks that are in no chain.
+    free: Vec<u32>,
 }
 
 /// The events whose time first differs from the present in one digit.
-#[derive(Debug)]
-struct Level<E> {
+#[derive(Debug, Clone, Copy)]
+struct Level {
     /// Which slots hold events.
     occupied: u64,
-    slots: [Vec<Entry<E>>; SLOTS],
+    slots: [Chain; SLOTS],
+}
+
+/// The first and the last block of a slot.
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    first: u32,
+    last: u32,
+}
+
+/// Some events of a slot, and the block with those after them.
+#[derive(Debug)]
+struct Block<E> {
+    entries: Vec<Entry<E>>,
+    next: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     at: u64,
     event: E,
+}
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+impl Chain {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
 }
 
 impl<E> Default for EventQueue<E> {
@@ -55,9 +84,8 @@ impl<E> Default for EventQueue<E> {
 impl<E> EventQueue<E> {
     /// Nothing is to come, and it is the beginning of the run.
     pub fn new() -> Self {
-        let level = || Level { occupied: 0, slots: core::array::from_fn(|_| Vec::new()) };
-        let levels = core::iter::repeat_with(level).take(LEVELS).collect();
-        Self { now: 0, ready: VecDeque::new(), occupied: 0, levels }
+        let levels = vec![Level { occupied: 0, slots: [Chain::EMPTY; SLOTS] }; LEVELS];
+        Self { now: 0, ready: VecDeque::new(), occupied: 0, levels, blocks: Vec::new(), free: Vec::new() }
     }
 
     /// Schedules `event`; one for the past is for the present.
@@ -71,13 +99,11 @@ impl<E> EventQueue<E> {
         self.pop_and_look(|_| {})
     }
 
-    /// The same; `near` is shown others that are not far off, where there are many of them, so that what they need can be fetched from
-    /// memory meanwhile.
+    /// The same; where many events lie within a short time, `near` is shown them before the first happens, so that what they need can
+    /// be fetched from memory together.
     pub fn pop_and_look(&mut self, near: impl FnMut(&E)) -> Option<(Instant, E)> {
-        if self.ready.is_empty() {
-            self.advance(near);
-        }
-        self.ready.pop_front().map(|event| (Instant::from_nanos(self.now), event))
+        let event = self.ready.pop_front().or_else(|| self.advance(near))?;
+        Some((Instant::from_nanos(self.now), event))
     }
 
     /// The next event, if it is due at `at` and the present is that time.
@@ -92,13 +118,22 @@ impl<E> EventQueue<E> {
         self.occupied |= 1 << level;
         let Level { occupied, slots } = &mut self.levels[level as usize];
         *occupied |= 1 << slot;
-        slots[slot].push(entry);
+        let chain = &mut slots[slot];
+        if chain.last == NONE || self.blocks[chain.last as usize].entries.len() == BLOCK {
+            let block = take_block(&mut self.blocks, &mut self.free);
+            match chain.last {
+                NONE => chain.first = block,
+                last => self.blocks[last as usize].next = block,
+            }
+            chain.last = block;
+        }
+        self.blocks[chain.last as usize].entries.push(entry);
     }
 
-    /// Moves the present to the next event's time and makes its events ready.
-    fn advance(&mut self, mut near: impl FnMut(&E)) {
+    /// Moves the present to the next event's time, makes its events ready and takes the first.
+    fn advance(&mut self, mut near: impl FnMut(&E)) -> Option<E> {
         if self.occupied == 0 {
-            return;
+            return None;
         }
         let place = self.occupied.trailing_zeros() as usize;
         let level = &mut self.levels[place];
@@ -107,16 +142,55 @@ impl<E> EventQueue<E> {
         if level.occupied == 0 {
             self.occupied &= self.occupied - 1;
         }
-        let mut entries = core::mem::take(&mut level.slots[slot]);
-        self.now = entries.iter().map(|entry| entry.at).min().unwrap_or(self.now);
-        for entry in entries.drain(..) {
-            if place > NEAR && (entry.at ^ self.now) >> ((NEAR + 1) * DIGIT as usize) == 0 {
-                near(&entry.event);
-            }
-            if entry.at == self.now { self.ready.push_back(entry.event) } else { self.insert(entry) }
+        let first = core::mem::replace(&mut level.slots[slot], Chain::EMPTY).first;
+        if let Some(Entry { at, event }) = self.take_alone(first) {
+            self.now = at;
+            return Some(event);
         }
-        self.levels[place].slots[slot] = entries;
+        self.now = self.entries(first).map(|entry| entry.at).min().unwrap_or(self.now);
+        if place == NEAR && self.entries(first).nth(MANY - 1).is_some() {
+            self.entries(first).for_each(|entry| near(&entry.event));
+        }
+        self.spread(first);
+        self.ready.pop_front()
     }
+
+    /// The entry of a chain that has only one, as most have where events are few.
+    fn take_alone(&mut self, first: u32) -> Option<Entry<E>> {
+        let Block { entries, next: NONE } = &mut self.blocks[first as usize] else { return None };
+        let entry = if entries.len() == 1 { entries.pop() } else { None }?;
+        self.free.push(first);
+        Some(entry)
+    }
+
+    /// The entries of a chain, in order.
+    fn entries(&self, first: u32) -> impl Iterator<Item = &Entry<E>> {
+        let block = |number: u32| self.blocks.get(number as usize);
+        core::iter::successors(block(first), move |last| block(last.next)).flat_map(|block| &block.entries)
+    }
+
+    /// Moves the entries of a chain to where they belong now, and takes its blocks back.
+    fn spread(&mut self, first: u32) {
+        let mut number = first;
+        while number != NONE {
+            let Block { entries, next } = &mut self.blocks[number as usize];
+            let (mut entries, next) = (core::mem::take(entries), core::mem::replace(next, NONE));
+            for entry in entries.drain(..) {
+                if entry.at == self.now { self.ready.push_back(entry.event) } else { self.insert(entry) }
+            }
+            self.blocks[number as usize].entries = entries;
+            self.free.push(number);
+            number = next;
+        }
+    }
+}
+
+/// A block for a chain.
+fn take_block<E>(blocks: &mut Vec<Block<E>>, free: &mut Vec<u32>) -> u32 {
+    free.pop().unwrap_or_else(|| {
+        blocks.push(Block { entries: Vec::with_capacity(BLOCK), next: NONE });
+        u32::try_from(blocks.len() - 1).expect("memory is full before")
+    })
 }
 
 #[cfg(test)]
@@ -154,13 +228,15 @@ mod tests {
     #[test]
     fn what_is_near_is_shown_before_it_happens() {
         let mut queue = EventQueue::new();
-        for at in [1_000_000, 1_000_001, 1_300_000] {
+        let many = [1_000_007, 1_000_000, 1_000_001, 1_000_002, 1_000_003, 1_000_004, 1_000_005, 1_000_006];
+        for at in [&many[..], &[1_300_000, 1_300_001]].concat() {
             queue.push(Instant::from_nanos(at), at);
         }
         let mut shown = Vec::new();
         let first = queue.pop_and_look(|event| shown.push(*event));
-        assert_eq!(first.map(|(_, event)| event), Some(1_000_000));
-        assert_eq!(shown, [1_000_000, 1_000_001]);
+        assert_eq!((first.map(|(_, event)| event), &shown[..]), (Some(1_000_000), &many[..]));
+        while queue.pop_and_look(|event| shown.push(*event)).is_some() {}
+        assert_eq!(shown, many, "two are not many");
     }
 
     proptest! {

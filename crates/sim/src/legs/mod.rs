@@ -252,7 +252,7 @@ impl Legs {
         let End { transport, wake, owner, unread, .. } = &self.legs[leg].ends[side as usize];
         core::hint::black_box((*wake, *owner, *unread));
         if let Transport::Tcp(endpoint) = transport {
-            core::hint::black_box((endpoint.next_timeout(), endpoint.unsent(), endpoint.sender_state()));
+            core::hint::black_box((endpoint.next_timeout(), endpoint.unsent()));
         }
     }
 
