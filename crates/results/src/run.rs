@@ -217,7 +217,7 @@ pub struct ObjectTiming {
     pub connection: u32,
     /// The client learned of the object.
     pub discovered_s: f64,
-    /// The connection's SYN was sent, if it was opened for this object.
+    /// The connection was begun, with its SYN or the lookup of its host's name, if it was opened for this object.
     pub connect_s: Option<f64>,
     /// The request was sent.
     pub request_s: f64,

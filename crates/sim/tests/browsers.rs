@@ -237,3 +237,34 @@ fn users_load_pages_over_every_version() {
         assert_eq!(simulation.rows.len(), 2, "{:?}", simulation.gaps);
     }
 }
+
+#[test]
+fn a_script_overtakes_the_image_that_was_asked_for_before_it() {
+    for version in ["1.1-pipelined", "2", "3"] {
+        let settings =
+            [&format!("http.version={version}"), "http.tls=1.3", "link.down.rate=2 Mbit/s", "run.architectures=direct"];
+        let mut scenario = scenario("demo", &settings);
+        let named = |name: &str, media_type: &str, end: u64, size: u64| {
+            let reference = Some(Reference { object: 0, offset: Bytes::ZERO, end: Bytes::new(end) });
+            Object { reference, ..Object::new(name, media_type, Bytes::new(size)) }
+        };
+        let document = Object::new("index.html", "text/html", Bytes::kb(20));
+        let others = [
+            named("first.png", "image/png", 500, 300_000),
+            named("second.png", "image/png", 600, 300_000),
+            named("a.js", "text/javascript", 20_000, 100_000),
+        ];
+        let objects = [document].into_iter().chain(others).collect();
+        scenario.page = Page::new(objects, vec![Page::HOST.to_owned()]).expect("a page");
+        let load = simulate(&scenario, 1).loads.remove(0);
+        let end = |name: &str| load.objects.iter().find(|object| object.name == name).expect("it is there").end_s;
+        let [first, second, script] = ["first.png", "second.png", "a.js"].map(end);
+        if version == "1.1-pipelined" {
+            assert!(first + 1.0 < second && second < script, "{first} s, {second} s, {script} s");
+        } else {
+            // With equal shares 400 kB would come after the script, 1.6 s.
+            assert!(script + 2.0 < first.min(second), "HTTP/{version}: {script} s, {first} s, {second} s");
+            assert!((first - second).abs() < 0.1, "images take turns over HTTP/{version}: {first} s, {second} s");
+        }
+    }
+}

@@ -213,26 +213,35 @@ fn a_loss_is_known_by_the_third_packet_behind_it() {
 }
 
 #[test]
-fn urgent_streams_go_first_and_equals_in_order() {
+fn urgent_streams_go_first_and_equals_in_order_or_in_turns() {
     let rate = Rate::mbps(4);
-    let ends = |order| {
+    let ends = |order, incremental: &[u32]| {
         let config = QuicConfig { sending: Sending::Rate(rate), order, ..config() };
         let mut network = network(&config, [far(None), far(Some(rate))], 1);
-        network.at(SERVER, |server, now| server.set_priority(now, StreamId(3), 0, false));
+        network.at(SERVER, |server, now| {
+            server.set_priority(now, StreamId(3), 0, false);
+            incremental.iter().for_each(|stream| server.set_priority(now, StreamId(*stream), 3, true));
+        });
         (0..4).for_each(|stream| send(&mut network, CLIENT, stream, 350));
         assert!(network.run_until(|network| (0..4).all(|stream| network.stream(SERVER, stream).finished)));
         (0..4).for_each(|stream| send(&mut network, SERVER, stream, 50_000));
         assert!(network.run_until(|network| (0..4).all(|stream| network.stream(CLIENT, stream).finished)));
         let mut ends: Vec<_> = (0..4).map(|stream| (network.stream(CLIENT, stream).last, stream)).collect();
         ends.sort_unstable();
-        let spread = ends[3].0.expect("arrived").since(ends[0].0.expect("arrived"));
+        // Of the last two.
+        let spread = ends[3].0.expect("arrived").since(ends[2].0.expect("arrived"));
         (ends.into_iter().map(|(_, stream)| stream).collect::<Vec<_>>(), spread)
     };
-    let (order, _) = ends(Order::Urgency);
+    let (order, spread) = ends(Order::Urgency, &[]);
     // The first stream to be written may have sent a packet before the urgent one was.
     assert_eq!(order, [3, 0, 1, 2]);
-    let (_, spread) = ends(Order::RoundRobin);
-    assert!(spread < rate.transmission_time(Bytes::new(1480)) * 8, "{spread:?}");
+    let (packet, stream) = (rate.transmission_time(Bytes::new(1480)), rate.transmission_time(Bytes::kb(50)));
+    assert!(spread > stream, "one after the other: {spread:?}");
+    let (order, spread) = ends(Order::Urgency, &[0, 2]);
+    assert_eq!(order[..2], [3, 1], "what takes turns goes after what does not");
+    assert!(spread <= packet * 2, "a packet each in turn: {spread:?}");
+    let (_, spread) = ends(Order::RoundRobin, &[]);
+    assert!(spread <= packet * 2, "{spread:?}");
 }
 
 #[test]
