@@ -41,32 +41,43 @@ fn combinations() -> Vec<[String; 3]> {
     all
 }
 
-/// How far the model is from the simulator, and what the simulator says.
-fn beside_the_model(name: &str, assignments: &[&str]) -> (f64, f64) {
+/// How far the model is from the simulator, and what the simulator says; nothing if timers run out though nothing is lost, which the
+/// model does not know.
+fn beside_the_model(name: &str, assignments: &[&str]) -> Option<(f64, f64)> {
     of_scenario(&scenario(name, &[assignments, &["run.architectures=direct"]].concat()))
 }
 
-fn of_scenario(scenario: &Scenario) -> (f64, f64) {
+fn of_scenario(scenario: &Scenario) -> Option<(f64, f64)> {
     let workload = Workload::of(&scenario.page).expect("a page");
     let load = Recursion::new().load(&Parameters::of(scenario), &workload).expect("it loads");
     let simulated = row(scenario).page_load_s;
-    (load.last_byte.as_secs_f64() / simulated - 1.0, simulated)
+    (load.late_acks == 0).then_some((load.last_byte.as_secs_f64() / simulated - 1.0, simulated))
 }
 
-/// What the model may be off: its HTTP/3 is TCP with QUIC's sizes, pace and delays, but not its frames and exact windows.
-/// And it leaves out Linux's batches and jiffies.
-const MOST: f64 = 0.05;
+/// What the model may be off. Its HTTP/3 is TCP with QUIC's sizes, pace and delays, but not its frames and exact windows. Parallel
+/// connections amplify in which order things of one instant happen. Of Linux it leaves out batches and jiffies.
+fn most(profile: &str, version: &str) -> f64 {
+    match version.trim_start_matches("http.version=") {
+        "3" => 0.01,
+        "1.0" | "1.1" => 0.05,
+        _ if profile.ends_with("rfc") => 1e-5,
+        _ => 0.01,
+    }
+}
+
+const PROFILES: [&str; 2] = ["tcp.profile=rfc", "tcp.profile=linux"];
 
 #[test]
 fn shipped_links_take_as_long_as_the_model_says() {
     for name in ["demo", "geo-consumer", "transpacific", "quic4sat-10-2", "quic4sat-50-0.5", "quic4sat-250-3"] {
-        for congestion in ["cubic", "newreno"] {
+        for congestion in ["tcp.congestion=cubic", "tcp.congestion=newreno"] {
             for version in ["http.version=1.1", "http.version=2", "http.version=3"] {
-                let congestion = format!("tcp.congestion={congestion}");
-                let (error, simulated) =
-                    beside_the_model(name, &[version, "http.tls=1.3", "http.dns=far", &congestion]);
-                println!("{name} {version} {congestion}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-                assert!(error.abs() < MOST);
+                for profile in PROFILES {
+                    let settings = [profile, congestion, version, "http.tls=1.3", "http.dns=far"];
+                    let Some((error, simulated)) = beside_the_model(name, &settings) else { continue };
+                    println!("{name} {settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+                    assert!(error.abs() < most(profile, version));
+                }
             }
         }
     }
@@ -92,14 +103,16 @@ fn deep_page() -> Page {
 
 #[test]
 fn deep_pages_take_as_long_as_the_model_says() {
-    for rate in ["1 Mbit/s", "10 Mbit/s", "100 Mbit/s"] {
+    for rate in ["link.down.rate=1 Mbit/s", "link.down.rate=10 Mbit/s", "link.down.rate=100 Mbit/s"] {
         for version in ["http.version=1.1", "http.version=2", "http.version=3"] {
-            let settings = [version, "http.tls=1.3", "run.architectures=direct", &format!("link.down.rate={rate}")];
-            let mut scenario = scenario("demo", &settings);
-            scenario.page = deep_page();
-            let (error, simulated) = of_scenario(&scenario);
-            println!("{rate} {version}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-            assert!(error.abs() < MOST);
+            for profile in PROFILES {
+                let settings = [profile, version, rate, "http.tls=1.3", "run.architectures=direct"];
+                let mut scenario = scenario("demo", &settings);
+                scenario.page = deep_page();
+                let Some((error, simulated)) = of_scenario(&scenario) else { continue };
+                println!("{settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+                assert!(error.abs() < most(profile, version));
+            }
         }
     }
 }
@@ -108,9 +121,12 @@ fn deep_pages_take_as_long_as_the_model_says() {
 fn every_combination_takes_as_long_as_the_model_says() {
     for [version, tls, dns] in combinations() {
         for settings in [&["lan.delay=2 ms"][..], &["link.down.rate=2 Mbit/s", "wan.delay=20 ms"]] {
-            let (error, simulated) = beside_the_model("demo", &[&[&version[..], &tls, &dns], settings].concat());
-            println!("{version} {tls} {dns} {settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
-            assert!(error.abs() < MOST);
+            for profile in PROFILES {
+                let settings = [&[profile, &version, &tls, &dns], settings].concat();
+                let Some((error, simulated)) = beside_the_model("demo", &settings) else { continue };
+                println!("{settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+                assert!(error.abs() < most(profile, &version));
+            }
         }
     }
 }
