@@ -26,8 +26,10 @@ pub(crate) struct OwnAnswer {
 /// What the model does not know of the scenario, or the parameter that cannot be.
 pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<OwnAnswer, String> {
     let workload = Workload::of(&scenario.page).map_err(|error| error.to_string())?;
-    let load = Question::of(scenario, architecture)?.load(&mut Recursion::new(), &workload)?;
-    Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, waits: waits(&load), note: note(&load) })
+    let question = Question::of(scenario, architecture)?;
+    let load = question.load(&mut Recursion::new(), &workload)?;
+    let note = note(&load, question.losses.are_none());
+    Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, waits: waits(&load), note })
 }
 
 /// What the model is asked: scenarios and architectures with the same question have the same answer.
@@ -123,21 +125,23 @@ fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<St
     Some(format!("farhop's model does not know {what}"))
 }
 
-/// What the last byte waited for.
-fn note(load: &PageLoad) -> String {
+/// What the last byte waited for; `loses_nothing` but what finds a queue full.
+fn note(load: &PageLoad, loses_nothing: bool) -> String {
     let waited = round_trips(&load.round_trips);
     let late = match load.late_acks {
         0 => String::new(),
-        count => format!("; takes longer than said: {count} timers run out though nothing is lost, which is left out"),
+        1 => "; 1 timer runs out though nothing is lost".to_owned(),
+        count => format!("; {count} timers run out though nothing is lost"),
     };
     let lost = match load.breakdown.loss {
         Duration::ZERO => String::new(),
         loss => {
             let (mean, most) = (loss.as_secs_f64(), load.last_byte.as_secs_f64());
-            format!("; {mean:.2} s of the {most:.2} s are for losses, the mean of what can happen")
+            let why = if loses_nothing { "what full queues drop" } else { "losses, the mean of what can happen" };
+            format!("; {mean:.2} s of the {most:.2} s are for {why}")
         }
     };
-    format!("queues that never drop; {waited}{lost}{late}")
+    format!("nothing but this page on the link; {waited}{lost}{late}")
 }
 
 /// Round trips by kind, those that there are.

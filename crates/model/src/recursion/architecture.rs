@@ -28,7 +28,7 @@ use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
 pub use farhop_scenario::PrefetchSide;
-use farhop_scenario::{Dns, HttpVersion, Scenario};
+use farhop_scenario::{Dns, HttpVersion, QueueLimit, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -133,6 +133,8 @@ impl Parameters {
     /// The sender of the page keeps to a set rate.
     fn at_rate(self, scenario: &Scenario, rate: Option<Rate>) -> Self {
         let mut parameters = Self { control: Control::FixedRate, ..self };
+        // The set rate is the sender's: what waits for it waits there.
+        parameters.down.iter_mut().for_each(|hop| hop.queue = QueueLimit::Unlimited);
         let own = scenario.link.down.peak_rate();
         parameters.down[1].rate = match (own, rate) {
             (Some(own), Some(set)) => Some(own.min(set)),

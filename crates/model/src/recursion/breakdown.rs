@@ -8,7 +8,7 @@
 //! ACK* as far as the acknowledgement that released the segment was held back by its receiver and made the round longer than a
 //! round trip, then *queueing* as far as that acknowledgement waited for the way up, and what is left is the wait for
 //! acknowledgements: *slow start* if the congestion window was shut, *receive window* if the receiver's offer (or the sender's
-//! buffer) was. However many waits a round trip has, it counts once.
+//! buffer) was; *loss* if what arrives had been lost before. However many waits a round trip has, it counts once.
 
 use super::sender::Hold;
 use super::ticks::Ticks;
@@ -40,7 +40,7 @@ pub struct Breakdown {
     pub transmission: Duration,
     /// Servers think, and the browser does.
     pub server: Duration,
-    /// Repairing expected losses.
+    /// Repairing what queues drop, and expected losses.
     pub loss: Duration,
 }
 
@@ -100,6 +100,8 @@ pub(crate) struct Ledger {
     pub(crate) queueing: Ticks,
     pub(crate) slow_start: Ticks,
     pub(crate) receive_window: Ticks,
+    /// Something was lost and is sent again.
+    pub(crate) repair: Ticks,
     /// The server had nothing to send.
     pub(crate) nothing: Ticks,
     pub(crate) slow_start_rounds: u64,
@@ -138,6 +140,7 @@ impl Ledger {
             return;
         }
         match gap.hold {
+            Hold::Repair => self.repair += rest,
             Hold::Offer => {
                 self.receive_window += rest;
                 self.receive_window_rounds += u64::from(gap.ends_round);
@@ -156,6 +159,7 @@ impl Ledger {
             queueing: self.queueing.since(earlier.queueing),
             slow_start: self.slow_start.since(earlier.slow_start),
             receive_window: self.receive_window.since(earlier.receive_window),
+            repair: self.repair.since(earlier.repair),
             nothing: self.nothing.since(earlier.nothing),
             slow_start_rounds: self.slow_start_rounds.saturating_sub(earlier.slow_start_rounds),
             receive_window_rounds: self.receive_window_rounds.saturating_sub(earlier.receive_window_rounds),
@@ -169,6 +173,7 @@ impl Ledger {
             queueing: self.queueing.times(count),
             slow_start: self.slow_start.times(count),
             receive_window: self.receive_window.times(count),
+            repair: self.repair.times(count),
             nothing: self.nothing.times(count),
             slow_start_rounds: self.slow_start_rounds.saturating_mul(count),
             receive_window_rounds: self.receive_window_rounds.saturating_mul(count),
@@ -179,6 +184,7 @@ impl Ledger {
     pub(crate) fn stretched(&self, total: Ticks) -> Self {
         let own =
             self.transmission + self.delayed_ack + self.queueing + self.slow_start + self.receive_window + self.nothing;
+        let own = own + self.repair;
         let mut left = total;
         let mut share = |part: Ticks| {
             let part = part.share_of(total, own).min(left);
@@ -191,6 +197,7 @@ impl Ledger {
             queueing: share(self.queueing),
             slow_start: share(self.slow_start),
             receive_window: share(self.receive_window),
+            repair: share(self.repair),
             nothing: share(self.nothing),
             ..*self
         };
@@ -206,6 +213,7 @@ impl AddAssign for Ledger {
         self.queueing += more.queueing;
         self.slow_start += more.slow_start;
         self.receive_window += more.receive_window;
+        self.repair += more.repair;
         self.nothing += more.nothing;
         self.slow_start_rounds = self.slow_start_rounds.saturating_add(more.slow_start_rounds);
         self.receive_window_rounds = self.receive_window_rounds.saturating_add(more.receive_window_rounds);
@@ -242,7 +250,7 @@ impl Spans {
             queueing: (self.queueing + ledger.queueing).to_duration(),
             transmission: (self.transmission + ledger.transmission).to_duration(),
             server: self.server.to_duration(),
-            loss: Duration::ZERO,
+            loss: ledger.repair.to_duration(),
         };
         let trips = RoundTrips {
             slow_start: ledger.slow_start_rounds,

@@ -2,8 +2,9 @@
 
 use super::breakdown::{Gap, Ledger};
 use super::habits::Habits;
-use super::receiver::{Ack, Receiver};
-use super::sender::{Hold, Sender};
+use super::receiver::{Ack, Arrival, Receiver};
+use super::repair::Repair;
+use super::sender::{Hold, Piece, Sender};
 use super::ticks::Ticks;
 use super::window::Window;
 use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
@@ -17,23 +18,116 @@ pub(crate) enum Side {
 }
 
 /// Both halves of one side.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct End {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Where packets are dropped, or may be thought so.
+    pub(crate) repair: Option<Box<Repair>>,
 }
 
 impl End {
     pub(crate) fn new(config: &TcpConfig, habits: Habits, window: Window) -> Self {
         let (sender, receiver) = (Sender::new(habits, config.mss.get(), window), Receiver::new(config, &habits));
-        Self { sender, receiver }
+        Self { sender, receiver, repair: None }
+    }
+
+    /// The same, but able to repair; `models`: by a model of the path.
+    pub(crate) fn repairing(self, config: &TcpConfig, habits: Habits, models: bool) -> Self {
+        let path = models.then_some(self.sender.window.size);
+        let repair = Repair::new(habits, config.mss.get(), path);
+        Self { repair: Some(Box::new(repair)), ..self }
+    }
+
+    /// The next segment that may leave now; to be asked until there is none.
+    pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
+        match &mut self.repair {
+            None => self.sender.transmit(now),
+            Some(repair) => repair.transmit(&mut self.sender, now),
+        }
+    }
+
+    /// There is more to send.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if let Some(repair) = &mut self.repair {
+            repair.note_starvation(&self.sender);
+        }
+        self.sender.written += bytes;
+    }
+
+    /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
+    pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) -> u64 {
+        if let Some(repair) = &mut self.repair {
+            if let Some(ack) = &packet.ack {
+                repair.hear(&mut self.sender, now, ack, packet.payload == 0);
+            }
+            let ends = (&mut self.receiver, &self.sender);
+            return if packet.payload > 0 { repair.receive(ends, now, packet) } else { 0 };
+        }
+        if let Some(ack) = &packet.ack {
+            self.sender.on_ack(now, ack);
+        }
+        if packet.payload > 0 {
+            let Packet { payload, push, fin, sent, .. } = *packet;
+            let timeout = self.sender.timeout();
+            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent }, &self.sender.rtt, timeout);
+        }
+        packet.payload
+    }
+
+    /// The other side has answered the handshake's packet that was sent at `echo`.
+    pub(crate) fn heard_hello(&mut self, now: Ticks, echo: Ticks) {
+        match &mut self.repair {
+            None => self.sender.handshake_sample(now.since(echo)),
+            Some(repair) => repair.heard_hello(&mut self.sender, now, echo),
+        }
+    }
+
+    /// Runs what timers of a repair run out now.
+    pub(crate) fn run_timers(&mut self, now: Ticks) -> Expired {
+        let mut expired = Expired::default();
+        let Some(repair) = &mut self.repair else { return expired };
+        if repair.timer(&self.sender) <= now {
+            expired.timeout = repair.run_timers(&mut self.sender, now);
+            expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
+        }
+        if repair.hello.due <= now {
+            repair.hello_timed_out(&mut self.sender, now);
+            (expired.hello, expired.timeout, expired.effort) = (true, Some(false), 1);
+        }
+        if self.receiver.due.is_some_and(|due| due <= now) {
+            let timeout = self.sender.timeout();
+            self.receiver.delay_ran_out(timeout);
+        }
+        expired
+    }
+
+    /// The acknowledgement that a packet carries which leaves now.
+    pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
+        let ack = self.receiver.acknowledge(now, with_data);
+        self.repair.as_ref().map_or(ack, |repair| repair.fill(ack))
     }
 
     /// When something happens here by itself.
     fn timer(&self, now: Ticks) -> Ticks {
-        let due = self.receiver.due.unwrap_or(Ticks::NEVER).min(self.sender.probe_due());
+        let own = match &self.repair {
+            None => self.sender.probe_due(),
+            Some(repair) => repair.timer(&self.sender).min(repair.hello.due),
+        };
+        let due = self.receiver.due.unwrap_or(Ticks::NEVER).min(own);
         self.sender.paced_until(now).map_or(due, |paced| paced.min(due))
     }
+}
+
+/// What timers that ran out ask for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Expired {
+    /// The handshake's packet is to be sent again.
+    pub(crate) hello: bool,
+    /// Something is thought to be lost; whether it is.
+    pub(crate) timeout: Option<bool>,
+    /// How much there was to go through.
+    pub(crate) effort: u64,
 }
 
 /// A request and what answers it.
@@ -95,11 +189,13 @@ pub(crate) struct Packet {
     pub(crate) connection: usize,
     /// Which user of the connection's place it belongs to.
     pub(crate) generation: u32,
+    pub(crate) start: u64,
     pub(crate) payload: u64,
     pub(crate) push: bool,
     pub(crate) fin: bool,
     pub(crate) sent: Ticks,
-    pub(crate) delivered: u64,
+    /// The number of the transmission, where that is counted.
+    pub(crate) order: u64,
     pub(crate) ack: Option<Ack>,
     /// Time in queues on the way, and with that on serializers.
     pub(crate) waited: Ticks,
@@ -124,6 +220,10 @@ pub(crate) struct Connection {
     pub(crate) request_bytes: u64,
     /// The server's SYN-ACK was sent then and is not yet acknowledged.
     pub(crate) syn_ack_sent: Option<Ticks>,
+    /// A SYN has arrived, the one that was sent then; and an answer to it.
+    pub(crate) syn_arrived: bool,
+    pub(crate) answered_hello: Ticks,
+    pub(crate) is_up: bool,
     /// Responses that the server has begun and not sent in full, and what of them is on the way to the client, in order.
     pub(crate) answering: VecDeque<Answer>,
     /// What is left of the turn of the first of them.
@@ -155,6 +255,9 @@ impl Connection {
             asked: VecDeque::new(),
             request_bytes: 0,
             syn_ack_sent: None,
+            syn_arrived: false,
+            answered_hello: Ticks::ZERO,
+            is_up: false,
             answering: VecDeque::new(),
             turn: 0,
             stream: VecDeque::new(),
@@ -169,9 +272,8 @@ impl Connection {
         }
     }
 
-    /// Makes this the place of a new connection.
-    pub(crate) fn renew(&mut self, client: End, server: End, tls_rounds: u32) {
-        (self.client, self.server) = (client, server);
+    /// This is the place of a new connection.
+    pub(crate) fn begin(&mut self, tls_rounds: u32) {
         self.generation += 1;
         (self.open, self.closing) = (true, false);
         (self.tls_left, self.tls_bytes, self.request_bytes) = (tls_rounds, 0, 0);
@@ -180,6 +282,7 @@ impl Connection {
         self.turn = 0;
         self.stream.clear();
         self.syn_ack_sent = None;
+        (self.syn_arrived, self.is_up) = (false, false);
         (self.has_answered, self.last_ready) = (false, Ticks::ZERO);
         (self.ledger, self.last_arrival, self.late) = (Ledger::default(), Ticks::ZERO, (Ticks::ZERO, Ticks::ZERO));
         (self.mark, self.round_start) = ((0, Ledger::default()), Ticks::ZERO);

@@ -1,7 +1,7 @@
-//! What the profiles do differently, as far as it matters without loss: a table of timers and rules, each from its own source.
+//! What the profiles do differently: a table of timers and rules, each from its own source.
 
 use super::ticks::Ticks;
-use farhop_scenario::{FirstAck, Profile, TcpConfig};
+use farhop_scenario::{Congestion, FirstAck, Profile, TcpConfig};
 
 /// When data in order is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,16 @@ pub(crate) struct Habits {
     pub(crate) validates: bool,
     /// After idling the window is halved per timeout, not reset at once.
     pub(crate) gentle_restart: bool,
-    /// Tail-loss probes (RFC 8985 §7).
-    pub(crate) probes: bool,
+    /// Losses are told by the order of sending, and tails probed (RFC 8985); needs `sack`.
+    pub(crate) rack: bool,
+    /// Selective acknowledgements (RFC 2018).
+    pub(crate) sack: bool,
+    /// Timestamps measure what was sent again (RFC 7323 §4), and what proves needless is taken back (RFC 3522, 3708, 5682).
+    pub(crate) undoes: bool,
+    /// New data may go out on the first two duplicate ACKs (RFC 3042).
+    pub(crate) limited_transmit: bool,
+    /// Reno without NewReno: recovery ends at the first new acknowledgement.
+    pub(crate) plain_reno: bool,
     /// The offer starts at 64 kB and follows the data.
     pub(crate) autotunes: bool,
     /// Payload that the sender holds at its largest, sent or not.
@@ -41,6 +49,10 @@ pub(crate) struct Habits {
     pub(crate) rto_min: Ticks,
     pub(crate) rto_min_variance: Ticks,
     pub(crate) rto_initial: Ticks,
+    /// The longest, after backing off.
+    pub(crate) rto_max: Ticks,
+    /// SYNs that may be lost before the window is a single segment (RFC 5681 §3.1: none).
+    pub(crate) tolerated_syns: u32,
 }
 
 /// Linux's `tcp_wmem` of 4 MiB, a fifteenth of which is memory around the payload.
@@ -66,30 +78,44 @@ impl Habits {
             byte_counting: false,
             validates: false,
             gentle_restart: false,
-            probes: false,
+            rack: false,
+            sack: config.sack,
+            undoes: false,
+            limited_transmit: true,
+            plain_reno: config.congestion == Congestion::Reno,
             autotunes: false,
             send_buffer: NO_LIMIT,
             counts_segments: false,
             rto_min: MS(1000),
             rto_min_variance: Ticks::ZERO,
             rto_initial: MS(1000),
+            rto_max: MS(60_000),
+            tolerated_syns: 0,
         };
         match config.profile {
             Profile::Rfc => plain,
-            Profile::Bsd1997 => {
-                Self { acking: Acking::Clock(MS(200)), rto_min_variance: MS(500), rto_initial: MS(3000), ..plain }
-            }
+            Profile::Bsd1997 => Self {
+                acking: Acking::Clock(MS(200)),
+                limited_transmit: false,
+                rto_min_variance: MS(500),
+                rto_initial: MS(3000),
+                rto_max: MS(64_000),
+                ..plain
+            },
             Profile::Linux => Self {
                 acking: Acking::Adaptive { quick: if first_at_once { 16 } else { 0 } },
                 byte_counting: true,
                 validates: true,
                 gentle_restart: true,
-                probes: true,
+                rack: config.sack,
+                undoes: true,
                 autotunes: true,
                 send_buffer: LINUX_SEND_BUFFER,
                 counts_segments: true,
                 rto_min: MS(200),
                 rto_min_variance: MS(200),
+                rto_max: MS(120_000),
+                tolerated_syns: 1,
                 ..plain
             },
         }
@@ -116,11 +142,14 @@ pub(crate) struct RoundTripTime {
     smoothed: Option<(Ticks, Ticks)>,
     variance: Option<Variance>,
     pub(crate) least: Option<Ticks>,
+    /// Timeouts since the last sample.
+    backoff: u32,
 }
 
 impl RoundTripTime {
     /// Of data of which `acknowledged` is acknowledged and `next` sent by now.
     pub(crate) fn sample(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
+        self.backoff = 0;
         if habits.counts_segments {
             return self.sample_as_linux(rtt, habits, acknowledged, next);
         }
@@ -171,6 +200,22 @@ impl RoundTripTime {
             let usual = variance.times(4).max(habits.rto_min_variance);
             smoothed + self.variance.map_or(usual, |variance| variance.value)
         });
-        base.max(habits.rto_min)
+        let base = base.max(habits.rto_min);
+        base.times(1 << self.backoff.min(16)).min(habits.rto_max)
+    }
+
+    /// The timer ran out (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// New data was acknowledged that tells no time.
+    pub(crate) fn progress(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// A sample of a packet that nothing else waited for may be less than that of the one that is smoothed.
+    pub(crate) fn note_least(&mut self, rtt: Ticks) {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
 }

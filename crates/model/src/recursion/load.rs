@@ -1,12 +1,12 @@
 //! The recursion itself: each packet's arrival from its sending, each sending from an earlier arrival.
 //!
-//! Without loss or reordering all packets of a direction arrive in the order in which they were sent, whatever connection they are
+//! Without reordering all packets of a direction arrive in the order in which they were sent, whatever connection they are
 //! of. Three things can come next: the oldest packet on the way down, the oldest on the way up, and a timer (a delayed ACK, a paced
 //! segment, a response that is being made). Taking the earliest of them in turn is all there is: no queue of events, no dice.
 
 use super::browser::{Browser, Trigger};
 use super::connection::{Connection, Exchange, Kind, Packet, Side};
-use super::parameters::{Http, Parameters, QUIC_INITIAL, Tls};
+use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::skip::Skipping;
 use super::ticks::Ticks;
@@ -36,6 +36,26 @@ pub(crate) enum Planned {
     Ask { object: usize, trigger: Trigger },
     /// Dial a host whose name is being resolved.
     Dial { place: usize },
+}
+
+/// What is done about queues that may overflow and timers that run out though nothing is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing has to be: the load is given up where it would.
+    Wary,
+    /// What is dropped is dropped, and sent again.
+    Repairing,
+    /// Nothing: there is room for all, and timers do not run out.
+    Tolerant,
+}
+
+/// How a load ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Complete,
+    /// Something has to be repaired.
+    GaveUp,
+    TooLong,
 }
 
 /// Buffers that are used again from load to load.
@@ -115,8 +135,10 @@ pub(crate) struct Load<'a> {
     /// Something has happened that may let the browser go on.
     pub(crate) may_act: bool,
     pub(crate) skipping: Skipping,
-    /// Acknowledgements that came after a timer for retransmission would have run out.
-    pub(crate) late_acks: u64,
+    /// Timers for retransmission that ran out, or would have, though nothing was lost.
+    pub(crate) needless: u64,
+    pub(crate) mode: Mode,
+    pub(crate) gave_up: bool,
 }
 
 /// TCP and IP headers of every packet.
@@ -125,8 +147,16 @@ pub(crate) const HEADERS: u64 = HEADER_BYTES.get();
 const QUIC_ANSWER_OVERHEAD: u64 = 3 * 93;
 
 impl<'a> Load<'a> {
-    pub(crate) fn new(parameters: &'a Parameters, workload: &'a Workload, buffers: &'a mut Buffers) -> Self {
-        let (down, up) = parameters.routes();
+    pub(crate) fn new(
+        parameters: &'a Parameters,
+        workload: &'a Workload,
+        buffers: &'a mut Buffers,
+        mode: Mode,
+    ) -> Self {
+        let (mut down, mut up) = parameters.routes();
+        if mode == Mode::Repairing {
+            (down, up) = (down.with_rooms(), up.with_rooms());
+        }
         let is_shared = parameters.serves_all_hosts();
         let has_order = parameters.http.is_multiplexed();
         buffers.reset(workload.objects().iter().map(|object| {
@@ -145,7 +175,9 @@ impl<'a> Load<'a> {
             trigger: Trigger::Start,
             may_act: true,
             skipping: Skipping::default(),
-            late_acks: 0,
+            needless: 0,
+            mode,
+            gave_up: false,
         }
     }
 
@@ -154,8 +186,8 @@ impl<'a> Load<'a> {
         self.now + self.skipped
     }
 
-    /// Loads everything; `None` if it takes too long.
-    pub(crate) fn run(&mut self) -> Option<()> {
+    /// Loads everything.
+    pub(crate) fn run(&mut self) -> Ending {
         self.buffers.browser.discover(0);
         if self.parameters.is_unasked {
             self.send_unasked();
@@ -164,17 +196,19 @@ impl<'a> Load<'a> {
             self.act();
         }
         while !(self.buffers.browser.is_complete() && self.buffers.plans.is_empty()) {
-            self.step()?;
-            if self.is_too_long() {
-                return None;
+            if self.step().is_none() || self.is_too_long() {
+                return Ending::TooLong;
+            }
+            if self.gave_up {
+                return Ending::GaveUp;
             }
         }
-        (self.clock() < Ticks::NEVER).then_some(())
+        if self.clock() < Ticks::NEVER { Ending::Complete } else { Ending::TooLong }
     }
 
     /// Whether there is no end in sight.
     pub(crate) fn is_too_long(&self) -> bool {
-        self.skipping.is_too_long(self.buffers.down.len() + self.buffers.up.len())
+        self.skipping.is_too_long(self.buffers.down.len() + self.buffers.up.len(), self.mode)
     }
 
     /// The next thing that happens; `None` if nothing does before the end of time.
@@ -222,6 +256,9 @@ impl<'a> Load<'a> {
     }
 
     fn timer_ran_out(&mut self, place: usize) {
+        if self.mode == Mode::Repairing {
+            return self.repairs_timer_ran_out(place);
+        }
         for side in [Side::Client, Side::Server] {
             let end = self.buffers.connections[place].end(side);
             let timeout = end.sender.timeout();
@@ -233,6 +270,22 @@ impl<'a> Load<'a> {
                 && let Some(payload) = end.sender.send_probe(self.now)
             {
                 self.repeat(place, side, payload);
+            }
+            self.flush(place, side);
+        }
+    }
+
+    fn repairs_timer_ran_out(&mut self, place: usize) {
+        let now = self.now;
+        for side in [Side::Client, Side::Server] {
+            let connection = &mut self.buffers.connections[place];
+            let kind = if side == Side::Client { Kind::Syn } else { Kind::SynAck };
+            let (expired, answered) = (connection.end(side).run_timers(now), connection.answered_hello);
+            self.needless += u64::from(expired.timeout == Some(false));
+            self.skipping.note_timeout(expired.effort);
+            if expired.hello {
+                let echo = if side == Side::Client { now } else { answered };
+                self.put(side, Packet { kind, sent: echo, ..Packet::bare(place, now) }, self.hello_bytes(side));
             }
             self.flush(place, side);
         }
@@ -251,7 +304,7 @@ impl<'a> Load<'a> {
             _ if !connection.open || connection.generation != packet.generation => {}
             Kind::Syn => self.syn_arrived(&packet),
             Kind::SynAck => self.syn_ack_arrived(&packet),
-            Kind::Repetition => self.repetition_arrived(packet.connection, side),
+            Kind::Repetition => self.draw_ack(packet.connection, side),
             Kind::Segment if side == Side::Client => self.segment_arrived_at_client(&packet),
             Kind::Segment => self.segment_arrived_at_server(&packet),
         }
@@ -265,23 +318,38 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// Size of the handshake's packet from `side`.
+    pub(crate) fn hello_bytes(&self, side: Side) -> u64 {
+        match (self.parameters.http, side) {
+            (Http::Http3, Side::Client) => QUIC_INITIAL,
+            (Http::Http3, Side::Server) => {
+                QUIC_ANSWER_OVERHEAD + Tls::Tls13.rounds().iter().map(|round| round.server.get()).sum::<u64>()
+            }
+            _ => HEADERS,
+        }
+    }
+
     fn syn_arrived(&mut self, packet: &Packet) {
-        let now = self.now;
-        let connection = &mut self.buffers.connections[packet.connection];
+        let (now, place) = (self.now, packet.connection);
+        let connection = &mut self.buffers.connections[place];
+        if connection.syn_arrived {
+            // It was sent again: its answer is on the way, or will be sent again too.
+            return self.draw_ack(place, Side::Server);
+        }
+        (connection.syn_arrived, connection.answered_hello) = (true, packet.sent);
         connection.syn_ack_sent = Some(now);
-        let bytes = if self.parameters.http == Http::Http3 {
-            QUIC_ANSWER_OVERHEAD + Tls::Tls13.rounds().iter().map(|round| round.server.get()).sum::<u64>()
-        } else {
-            HEADERS
-        };
         let answer = Packet { kind: Kind::SynAck, ..*packet };
-        self.put(Side::Server, answer, bytes);
+        self.put(Side::Server, answer, self.hello_bytes(Side::Server));
+        self.await_answer(place, Side::Server);
     }
 
     fn syn_ack_arrived(&mut self, packet: &Packet) {
         let (now, place) = (self.now, packet.connection);
         let connection = &mut self.buffers.connections[place];
-        connection.client.sender.handshake_sample(now.since(packet.sent));
+        if core::mem::replace(&mut connection.is_up, true) {
+            return self.draw_ack(place, Side::Client);
+        }
+        connection.client.heard_hello(now, packet.sent);
         let offer = connection.server.receiver.offer();
         connection.client.sender.update_offer(0, offer);
         self.buffers.openings[place].connected = self.clock();
@@ -303,7 +371,7 @@ impl<'a> Load<'a> {
             Some(&Flights { client, server }) => {
                 let (request, response) = (client.get(), server.get());
                 connection.asked.push_back(Exchange { object: None, request, response });
-                connection.client.sender.written += request;
+                connection.client.write(request);
                 self.flush(place, Side::Client);
             }
             None => {
@@ -314,7 +382,8 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn repetition_arrived(&mut self, place: usize, side: Side) {
+    /// What has arrived before is acknowledged again.
+    fn draw_ack(&mut self, place: usize, side: Side) {
         let now = self.now;
         self.buffers.connections[place].end(side).receiver.due = Some(now);
         self.flush(place, side);
@@ -323,15 +392,17 @@ impl<'a> Load<'a> {
     fn segment_arrived_at_client(&mut self, packet: &Packet) {
         let (now, place) = (self.now, packet.connection);
         let connection = &mut self.buffers.connections[place];
-        connection.client.take_in(now, packet);
-        self.late_acks += u64::from(core::mem::take(&mut connection.client.sender.is_late));
-        if packet.payload == 0 {
-            self.flush(place, Side::Client);
+        let bytes = connection.client.take_in(now, packet);
+        let is_late = core::mem::take(&mut connection.client.sender.is_late);
+        if bytes > 0 {
+            connection.note_arrival(now, packet, self.rtt);
+        }
+        self.note_late(is_late);
+        self.flush(place, Side::Client);
+        if bytes == 0 {
             return;
         }
-        connection.note_arrival(now, packet, self.rtt);
-        self.flush(place, Side::Client);
-        self.read(place, packet.payload, packet.link);
+        self.read(place, bytes, packet.link);
         self.act();
     }
 
@@ -339,15 +410,24 @@ impl<'a> Load<'a> {
         let (now, place) = (self.now, packet.connection);
         let connection = &mut self.buffers.connections[place];
         if let Some(sent) = connection.syn_ack_sent.take() {
-            connection.server.sender.handshake_sample(now.since(sent));
+            connection.server.heard_hello(now, sent);
         }
-        connection.server.take_in(now, packet);
-        self.late_acks += u64::from(core::mem::take(&mut connection.server.sender.is_late));
+        let bytes = connection.server.take_in(now, packet);
+        let is_late = core::mem::take(&mut connection.server.sender.is_late);
         connection.late = (packet.ack.map_or(Ticks::ZERO, |ack| ack.held), packet.waited);
+        self.note_late(is_late);
         self.flush(place, Side::Server);
-        if packet.payload > 0 {
-            self.serve(place, packet.payload);
+        if bytes > 0 {
+            self.serve(place, bytes);
         }
         self.consider_skipping(place);
+    }
+
+    /// An acknowledgement came after its timer would have run out. A sender at a set rate knows better when to expect one.
+    fn note_late(&mut self, is_late: bool) {
+        if is_late {
+            self.needless += 1;
+            self.gave_up |= self.mode == Mode::Wary && self.parameters.control == Control::Tcp;
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
 use farhop_scenario::{
     self as scenario, ChannelConfig, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DirectionConfig, Dns, Flights, HEADER_BYTES,
-    HttpVersion, Scenario, TcpConfig,
+    HttpVersion, QueueLimit, Scenario, TcpConfig,
 };
 use farhop_units::{Bytes, Probability, Rate};
 use std::num::NonZeroU32;
@@ -70,30 +70,33 @@ pub struct HopParameters {
     pub overhead: Bytes,
     /// Bits sent per bit carried, as a fraction of at least one: α of obata-2001.
     pub redundancy: (NonZeroU32, NonZeroU32),
+    /// What may wait for the serializer; what does not fit is dropped.
+    pub queue: QueueLimit,
 }
 
 impl Default for HopParameters {
     fn default() -> Self {
         let redundancy = (NonZeroU32::MIN, NonZeroU32::MIN);
-        Self { rate: None, delay: Duration::ZERO, overhead: Bytes::ZERO, redundancy }
+        Self { rate: None, delay: Duration::ZERO, overhead: Bytes::ZERO, redundancy, queue: QueueLimit::Unlimited }
     }
 }
 
 impl HopParameters {
-    /// Rate, delay and framing of `config`; queues never drop, and nothing else a link may do is known here.
+    /// Rate, delay, framing and queue of `config`; nothing else a link may do is known here.
     pub fn of(config: &DirectionConfig) -> Self {
         Self {
             rate: config.peak_rate(),
             delay: config.least_delay(),
             overhead: config.framing.overhead,
             redundancy: config.framing.redundancy,
+            queue: config.queue,
         }
     }
 
     fn hop(&self) -> Hop {
         let (sent, carried) = self.redundancy;
         let pace = super::ticks::Pace::of(self.rate, (sent.get(), carried.get()));
-        Hop::new(pace, self.overhead.get(), Ticks::of(self.delay))
+        Hop::new(pace, self.overhead.get(), Ticks::of(self.delay), self.queue)
     }
 }
 

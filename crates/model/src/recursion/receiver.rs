@@ -30,10 +30,11 @@ pub(crate) struct Ack {
     /// When the first and the last segment that it newly covers were sent.
     pub(crate) first_sent: Ticks,
     pub(crate) last_sent: Ticks,
-    /// What the sender knew to have arrived when it sent the last of them.
-    pub(crate) delivered: u64,
     /// How long the oldest segment waited for it.
     pub(crate) held: Ticks,
+    /// The last transmission that has arrived, and the timestamp that is echoed; told where packets are dropped.
+    pub(crate) heard: u64,
+    pub(crate) echo: Ticks,
 }
 
 /// One direction's receiver.
@@ -67,7 +68,6 @@ pub(crate) struct Arrival {
     pub(crate) push: bool,
     pub(crate) fin: bool,
     pub(crate) sent: Ticks,
-    pub(crate) delivered: u64,
 }
 
 impl Receiver {
@@ -104,7 +104,7 @@ impl Receiver {
         if self.segments == 1 {
             (self.since, self.pending.first_sent) = (data.now, data.sent);
         }
-        (self.pending.last_sent, self.pending.delivered) = (data.sent, data.delivered);
+        self.pending.last_sent = data.sent;
         let grew = self.offer.data_arrived(data.now, self.arrived, rtt.least);
         let at = match self.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
@@ -173,6 +173,16 @@ impl Receiver {
         let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
         (self.told, self.segments) = (self.arrived, 0);
         Ack { up_to: self.arrived, offer: self.offer.size, held, ..self.pending }
+    }
+
+    /// All bytes before this have arrived.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// All bytes before this are acknowledged.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
     }
 
     /// So much time has been skipped in all.
@@ -263,8 +273,8 @@ mod tests {
 
     /// When a segment that arrives at `ms` is acknowledged, in ms after it; the acknowledgement leaves then.
     fn delay(receiver: &mut Receiver, ms: u64) -> u64 {
-        let (sent, delivered, push, fin) = (Ticks::ZERO, 0, false, false);
-        let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent, delivered };
+        let (sent, push, fin) = (Ticks::ZERO, false, false);
+        let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent };
         receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
         let due = receiver.due.unwrap();
         receiver.acknowledge(due, false);

@@ -1,10 +1,13 @@
-//! One direction of the path: serializers in a row, each with a queue that never drops and a delay behind it.
+//! One direction of the path: serializers in a row, each with a queue before it and a delay behind it.
 //!
 //! All packets of a direction pass the same serializers in the order in which they were sent, so that the arrival of each is known
-//! as soon as it is sent: d = max(free, t) + (bytes + overhead)·redundancy·8/Q, t' = d + τ, for each hop in turn.
+//! as soon as it is sent: d = max(free, t) + (bytes + overhead)·redundancy·8/Q, t' = d + τ, for each hop in turn. So is whether it
+//! finds room: what waits at t are the packets whose service begins later.
 
 use super::ticks::{Fine, Pace, Ticks};
 use core::ops::Add;
+use farhop_scenario::QueueLimit;
+use std::collections::VecDeque;
 
 /// Most hops of a direction: wan, link and lan.
 pub(crate) const MOST_HOPS: usize = 3;
@@ -15,6 +18,9 @@ pub(crate) struct Hop {
     pace: Pace,
     overhead: u64,
     delay: Ticks,
+    limit: QueueLimit,
+    /// A backlog of so long fits into the queue for certain.
+    slack: Fine,
     /// When the serializer has sent all that it was given.
     free: Fine,
     /// The last size and its service time: nearly all packets of a direction are equal.
@@ -22,8 +28,13 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    pub(crate) fn new(pace: Pace, overhead: u64, delay: Ticks) -> Self {
-        Self { pace, overhead, delay, free: Fine::default(), last: (0, pace.fine(overhead)) }
+    pub(crate) fn new(pace: Pace, overhead: u64, delay: Ticks, limit: QueueLimit) -> Self {
+        let slack = match limit {
+            QueueLimit::Unlimited => Fine::END,
+            QueueLimit::Bytes(limit) => pace.fine(limit.get()),
+            QueueLimit::Packets(_) => Fine::default(),
+        };
+        Self { pace, overhead, delay, limit, slack, free: Fine::default(), last: (0, pace.fine(overhead)) }
     }
 
     fn service(&mut self, bytes: u64) -> Fine {
@@ -44,14 +55,44 @@ pub(crate) struct Passage {
     pub(crate) served: Fine,
     /// The slowest serializer stood still before this packet.
     pub(crate) found_idle: bool,
+    /// There was no room for it, or it is not certain that there was.
+    pub(crate) is_dropped: bool,
+}
+
+/// What waits before a serializer: when each packet's service begins, and its size.
+#[derive(Debug, Clone, Default)]
+struct Room {
+    waiting: VecDeque<(Fine, u64)>,
+    bytes: u64,
+}
+
+impl Room {
+    /// Whether a packet of so many bytes finds room `at` then.
+    fn admits(&mut self, at: Fine, bytes: u64, limit: QueueLimit) -> bool {
+        while let Some((_, gone)) = self.waiting.pop_front_if(|(begins, _)| *begins <= at) {
+            self.bytes -= gone;
+        }
+        match limit {
+            QueueLimit::Unlimited => true,
+            QueueLimit::Bytes(most) => self.bytes + bytes <= most.get(),
+            QueueLimit::Packets(most) => (self.waiting.len() as u64) < most,
+        }
+    }
+
+    fn push(&mut self, begins: Fine, bytes: u64) {
+        self.waiting.push_back((begins, bytes));
+        self.bytes += bytes;
+    }
 }
 
 /// One direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Route {
     hops: [Hop; MOST_HOPS],
     used: usize,
     slowest: usize,
+    /// Kept where it is to be known which packets are dropped, and not only whether any may be.
+    rooms: Option<Box<[Room; MOST_HOPS]>>,
 }
 
 impl Route {
@@ -67,6 +108,16 @@ impl Route {
         route
     }
 
+    /// The same, knowing which packets are dropped.
+    pub(crate) fn with_rooms(self) -> Self {
+        Self { rooms: Some(Box::default()), ..self }
+    }
+
+    /// Whether a queue may be full.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.hops[..self.used].iter().any(|hop| hop.limit != QueueLimit::Unlimited)
+    }
+
     /// Sends a packet at `now`, which is not before any earlier packet's.
     pub(crate) fn pass(&mut self, now: Ticks, bytes: u64) -> Passage {
         let mut passage = Passage { arrival: now, ..Passage::default() };
@@ -77,7 +128,17 @@ impl Route {
                 passage.found_idle |= index == self.slowest;
                 hop.free = at;
             } else {
-                passage.waited += hop.free.since(at).rounded_up();
+                let wait = hop.free.since(at);
+                if let Some(room) = self.rooms.as_mut().map(|rooms| &mut rooms[index]).filter(|_| hop.free > at) {
+                    if !room.admits(at, bytes, hop.limit) {
+                        passage.is_dropped = true;
+                        return passage;
+                    }
+                    room.push(hop.free, bytes);
+                } else {
+                    passage.is_dropped |= wait + service > hop.slack && hop.free > at;
+                }
+                passage.waited += wait.rounded_up();
             }
             hop.free = hop.free + service;
             passage.served = passage.served + service;
@@ -126,7 +187,7 @@ mod tests {
     use farhop_units::Rate;
 
     fn hop(kbps: u64, delay_ms: u64) -> Hop {
-        Hop::new(Pace::of(Some(Rate::kbps(kbps)), (1, 1)), 0, Ticks::from_millis(delay_ms))
+        Hop::new(Pace::of(Some(Rate::kbps(kbps)), (1, 1)), 0, Ticks::from_millis(delay_ms), QueueLimit::Unlimited)
     }
 
     #[test]
@@ -137,6 +198,25 @@ mod tests {
         let second = route.pass(Ticks::ZERO, 1000);
         assert_eq!((second.arrival, second.found_idle), (Ticks::from_millis(51), false));
         assert_eq!(second.waited, Ticks::from_millis(1 + 9));
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_one_without_account_says_that_it_may() {
+        let bounded = |limit| {
+            Route::new([Hop {
+                slack: Hop::new(hop(8000, 10).pace, 0, Ticks::ZERO, limit).slack,
+                limit,
+                ..hop(8000, 10)
+            }])
+        };
+        let drops = |route: &mut Route, ms: u64| route.pass(Ticks::from_millis(ms), 1000).is_dropped;
+        for limit in [QueueLimit::Packets(2), QueueLimit::Bytes(farhop_units::Bytes::new(2500))] {
+            // A millisecond each: one in service, two that wait.
+            let mut exact = bounded(limit).with_rooms();
+            assert_eq!([0, 0, 0, 0, 1, 1].map(|ms| drops(&mut exact, ms)), [false, false, false, true, false, true]);
+            let mut wary = bounded(limit);
+            assert!(!drops(&mut wary, 0) && (0..3).any(|_| drops(&mut wary, 0)));
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! RFC 9293 §3.8.6 (windows, silly-window avoidance), RFC 5681 §4.1 (slow start after idle), RFC 2861 as Linux has it
 //! (tcp_cwnd_validate(), tcp_cwnd_restart()), Linux's send buffer and its probes for losses at the tail (RFC 8985 §7), which slow
-//! links provoke though nothing is lost. The timer for retransmissions never runs out: a spurious timeout, which takes a round-trip
-//! time beyond the initial timeout or one that grows more than fourfold at once, is left out.
+//! links provoke though nothing is lost. That the timer for retransmissions has run out is only noted here, and repaired by
+//! [`super::repair`].
 
 use super::habits::{self, Habits, RoundTripTime};
 use super::receiver::Ack;
@@ -21,17 +21,20 @@ pub(crate) enum Hold {
     Congestion,
     /// What the receiver offers, or the sender's buffer holds.
     Offer,
+    /// It was sent before, and lost.
+    Repair,
 }
 
 /// A segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
+    pub(crate) start: u64,
     pub(crate) payload: u64,
     pub(crate) push: bool,
+    /// It was sent before.
+    pub(crate) again: bool,
     /// What it had waited for.
     pub(crate) hold: Hold,
-    /// Acknowledged when it was sent.
-    pub(crate) delivered: u64,
 }
 
 /// One direction's sender.
@@ -61,16 +64,19 @@ pub(crate) struct Sender {
     pub(crate) hold: Hold,
     usage: Usage,
     last_data: Ticks,
-    unsettled: bool,
+    pub(super) unsettled: bool,
     /// When pacing allows the next segment but for what may leave ahead of it, and how long that takes.
     paced: Ticks,
     ahead: Ticks,
+    /// Bytes in the network as the congestion window counts them, where that is not all that is not acknowledged.
+    pub(super) network: Option<u64>,
     /// Payload of the last segment.
     last_payload: u64,
     /// When the retransmission timer would run out.
-    timer: Ticks,
-    probe: Option<Probe>,
-    probing: bool,
+    pub(super) timer: Ticks,
+    pub(super) probe: Option<Probe>,
+    /// The next segment goes out whatever the congestion window says.
+    pub(super) probing: bool,
     /// The segment that a probe has sent again.
     repeated: Option<(u64, u64)>,
     /// An acknowledgement came after the timer for retransmission would have run out.
@@ -79,13 +85,13 @@ pub(crate) struct Sender {
 
 /// A tail-loss probe (RFC 8985 §7): it is sent even though nothing is lost when acknowledgements are slow to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Probe {
+pub(super) enum Probe {
     Due(Ticks),
     Sent { end: u64, repeats: bool },
 }
 
 /// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way.
-const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
+pub(super) const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
 
 /// How many short segments on the way are told apart; more count as what they carry.
 const SHORT: usize = 16;
@@ -117,6 +123,7 @@ impl Sender {
             unsettled: false,
             paced: Ticks::ZERO,
             ahead: Ticks::ZERO,
+            network: None,
             last_payload: 0,
             timer: Ticks::NEVER,
             probe: None,
@@ -145,10 +152,12 @@ impl Sender {
         self.rtt.sample(rtt, &self.habits, 0, 0);
     }
 
-    /// The receiver takes everything before `up_to` + `offer`.
-    pub(crate) fn update_offer(&mut self, up_to: u64, offer: u64) {
+    /// The receiver takes everything before `up_to` + `offer`. Returns whether that is news.
+    pub(crate) fn update_offer(&mut self, up_to: u64, offer: u64) -> bool {
         self.largest = self.largest.max(offer);
-        self.edge = self.edge.max(up_to.saturating_add(offer));
+        let before = self.edge;
+        self.edge = before.max(up_to.saturating_add(offer));
+        self.edge > before
     }
 
     /// An acknowledgement arrived.
@@ -169,6 +178,11 @@ impl Sender {
         self.judge_probe(ack.up_to, false);
         self.grow(now, ack, counted);
         self.schedule_probe(now);
+        self.consider_buffer();
+    }
+
+    /// An acknowledgement may let the send buffer grow.
+    pub(super) fn consider_buffer(&mut self) {
         self.may_expand = self.blocked && self.habits.counts_segments;
         if self.may_expand && self.expanded.is_none_or(|expanded| self.acknowledged > expanded) {
             self.expanded = Some(self.next);
@@ -188,7 +202,7 @@ impl Sender {
 
     /// What is on the way as the congestion window counts it.
     fn counted(&self) -> u64 {
-        self.in_flight() + self.lacking(self.acknowledged, self.next)
+        self.network.unwrap_or_else(|| self.in_flight() + self.lacking(self.acknowledged, self.next))
     }
 
     fn note_short(&mut self, payload: u64) {
@@ -207,29 +221,40 @@ impl Sender {
     }
 
     fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
-        let (rtt, next, delivered) = (now.since(ack.last_sent), self.next, ack.delivered);
-        let acked = Acked { now, bytes, rtt, up_to: ack.up_to, next, delivered };
+        self.note_growth(&Acked { now, bytes, rtt: now.since(ack.last_sent), up_to: ack.up_to, next: self.next });
+    }
+
+    /// The window grows if it was used.
+    pub(super) fn note_growth(&mut self, acked: &Acked) {
         if self.habits.validates && !self.usage.is_limited(&self.window) {
-            self.window.on_unused_ack(&acked);
+            self.window.on_unused_ack(acked);
         } else {
-            self.window.on_ack(&acked);
+            self.window.on_ack(acked);
         }
     }
 
     /// The next segment that may leave now; to be asked until there is none.
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
+        let piece = self.next_new(now, true);
+        if piece.is_none() {
+            self.settle(now);
+        }
+        piece
+    }
+
+    /// The next segment that was never sent; `restarts`: slowly after idling.
+    pub(super) fn next_new(&mut self, now: Ticks, restarts: bool) -> Option<Piece> {
         self.accept();
         let waiting = self.accepted - self.next;
         if waiting == 0 {
             self.hold = if self.written > self.next { Hold::Offer } else { Hold::Nothing };
-            self.settle(now);
             return None;
         }
-        self.restart_after_idle(now);
-        let Some(payload) = self.fitting(waiting, now) else {
-            self.settle(now);
-            return None;
-        };
+        if restarts {
+            self.restart_after_idle(now);
+        }
+        let payload = self.fitting(waiting, now)?;
+        let start = self.next;
         self.unsettled = true;
         self.last_data = now;
         self.next += payload;
@@ -237,7 +262,7 @@ impl Sender {
         self.last_payload = payload;
         self.probing = false;
         self.timer = self.timer.min(now + self.timeout());
-        Some(Piece { payload, push: payload == waiting, hold: self.hold, delivered: self.acknowledged })
+        Some(Piece { start, payload, push: payload == waiting, again: false, hold: self.hold })
     }
 
     /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
@@ -258,11 +283,10 @@ impl Sender {
         self.blocked = waiting > room;
     }
 
-    /// How much of what waits may leave: a full segment, all there is, or half the largest offer (RFC 1122 §4.2.3.4).
+    /// How much of what waits may leave.
     fn fitting(&mut self, waiting: u64, now: Ticks) -> Option<u64> {
-        let wanted = waiting.min(self.mss);
-        let allowed = wanted.min(self.edge.saturating_sub(self.next));
-        if allowed == 0 || (allowed < wanted && allowed.saturating_mul(2) < self.largest) {
+        let allowed = self.taken_of(waiting);
+        if allowed == 0 {
             self.hold = Hold::Offer;
             return None;
         }
@@ -270,7 +294,7 @@ impl Sender {
             self.hold = Hold::Congestion;
             return None;
         }
-        if now + self.ahead < self.paced {
+        if now + self.ahead < self.paced && !self.probing {
             self.hold = Hold::Congestion;
             return None;
         }
@@ -292,9 +316,29 @@ impl Sender {
         (paced > now && self.accepted > self.next && self.fits(self.mss) && self.edge > self.next).then_some(paced)
     }
 
-    fn fits(&self, payload: u64) -> bool {
+    /// How much of what waits the receiver takes: a full segment, all there is, or half the largest offer (RFC 1122 §4.2.3.4).
+    fn taken_of(&self, waiting: u64) -> u64 {
+        let wanted = waiting.min(self.mss);
+        let allowed = wanted.min(self.edge.saturating_sub(self.next));
+        if allowed < wanted && allowed.saturating_mul(2) < self.largest { 0 } else { allowed }
+    }
+
+    /// The same of what the send buffer holds now.
+    pub(super) fn takes(&self) -> u64 {
+        self.taken_of(self.accepted - self.next)
+    }
+
+    /// Whether something new would be sent if it were time.
+    pub(super) fn has_fitting(&mut self) -> bool {
+        self.accept();
+        let allowed = self.takes();
+        allowed > 0 && self.fits(allowed)
+    }
+
+    pub(super) fn fits(&self, payload: u64) -> bool {
         let payload = if self.habits.counts_segments { self.mss } else { payload };
-        self.in_flight() == 0 || self.counted() + payload <= self.window.size
+        let network = self.counted();
+        network == 0 || network + payload <= self.window.size
     }
 
     /// RFC 5681 §4.1, or gently: halved per timeout.
@@ -319,20 +363,26 @@ impl Sender {
             return;
         }
         self.schedule_probe(now);
+        self.note_usage(now, true);
+    }
+
+    /// A window that was not used may decay.
+    pub(super) fn note_usage(&mut self, now: Ticks, may_decay: bool) {
         if !self.habits.validates {
             return;
         }
         let (limited, in_flight) = (!self.fits(self.mss), self.counted());
         self.usage.update(limited, in_flight, self.acknowledged, self.next);
         let timeout = self.timeout();
-        if let Some(size) = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial) {
+        let decayed = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial);
+        if let Some(size) = decayed.filter(|_| may_decay) {
             self.window.shrink(size, Ticks::ZERO);
         }
     }
 
     /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
     fn schedule_probe(&mut self, now: Ticks) {
-        if !self.habits.probes || matches!(self.probe, Some(Probe::Sent { .. })) {
+        if !self.habits.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
             return;
         }
         let (Some(rtt), true) = (self.rtt.smoothed(), self.in_flight() > 0) else {
@@ -352,9 +402,8 @@ impl Sender {
     /// payload.
     pub(crate) fn send_probe(&mut self, now: Ticks) -> Option<u64> {
         self.accept();
-        let wanted = (self.accepted - self.next).min(self.mss);
-        let fresh = wanted.min(self.edge.saturating_sub(self.next));
-        let repeats = fresh == 0 || (fresh < wanted && fresh.saturating_mul(2) < self.largest);
+        let fresh = self.takes();
+        let repeats = fresh == 0;
         self.probing = !repeats;
         self.probe = Some(Probe::Sent { end: self.next + if repeats { 0 } else { fresh }, repeats });
         self.timer = now + self.timeout();
@@ -362,6 +411,11 @@ impl Sender {
             self.repeated = Some((self.next - self.last_payload, self.next));
         }
         repeats.then_some(self.last_payload)
+    }
+
+    /// Whether what ends at `end` is what a probe has sent.
+    pub(super) fn is_probes_end(&self, end: u64) -> bool {
+        matches!(self.probe, Some(Probe::Sent { end: sent, .. }) if sent == end)
     }
 
     /// RFC 8985 §7.4.2: the probe is over when what it drew has arrived.

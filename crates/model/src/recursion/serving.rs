@@ -67,7 +67,7 @@ impl Load<'_> {
             (object.urgency, object.in_turns || self.parameters.is_established)
         });
         connection.answering.push_back(Answer { object, bytes, urgency, in_turns });
-        connection.server.sender.written += bytes;
+        connection.server.write(bytes);
         self.flush(place, Side::Server);
         if let Some(object) = object {
             self.push_named(making, object);

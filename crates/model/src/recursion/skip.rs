@@ -14,7 +14,7 @@
 
 use super::breakdown::Ledger;
 use super::connection::{Answer, Connection, Side};
-use super::load::{HEADERS, Load};
+use super::load::{HEADERS, Load, Mode};
 use super::parameters::Control;
 use super::route::MOST_HOPS;
 use super::sender::Hold;
@@ -28,7 +28,11 @@ const STRETCH: u64 = 1 << 16;
 const EXACT_STRETCHES: u64 = 2;
 /// More packets than this are never counted through, nor kept on the way at once.
 const MOST_PACKETS: u64 = 1 << 22;
+/// The same where packets are dropped: every one is followed on its way.
+const MOST_REPAIRED: u64 = 1 << 20;
 const MOST_ON_THE_WAY: usize = 1 << 20;
+/// More timeouts than this are a collapse.
+const MOST_TIMEOUTS: u64 = 1 << 13;
 
 /// What a round was like, and what the state was at its end, relative to that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +63,7 @@ pub(crate) struct Skipping {
     last: Round,
     packets: u64,
     sent: u64,
+    timeouts: u64,
     stretch_from: Ticks,
     stretch_ends: u64,
 }
@@ -81,9 +86,15 @@ impl Skipping {
         self.timer_ran_out = true;
     }
 
+    /// Something was sent again because nothing was heard for long.
+    pub(crate) fn note_timeout(&mut self, effort: u64) {
+        self.timeouts += effort;
+    }
+
     /// Whether there is no end in sight, with so many packets on the way.
-    pub(crate) fn is_too_long(&self, on_the_way: usize) -> bool {
-        self.sent > MOST_PACKETS || on_the_way > MOST_ON_THE_WAY
+    pub(crate) fn is_too_long(&self, on_the_way: usize, mode: Mode) -> bool {
+        let most = if mode == Mode::Repairing { MOST_REPAIRED } else { MOST_PACKETS };
+        self.sent > most || self.timeouts > MOST_TIMEOUTS || on_the_way > MOST_ON_THE_WAY
     }
 }
 
@@ -102,13 +113,21 @@ impl Load<'_> {
         }
         let skipping = &mut self.skipping;
         if (skipping.place, skipping.generation) != (place, connection.generation) {
-            let Skipping { packets, sent, stretch_from, stretch_ends, .. } = *skipping;
+            let Skipping { packets, sent, timeouts, stretch_from, stretch_ends, .. } = *skipping;
             let generation = connection.generation;
-            *skipping =
-                Skipping { place, generation, packets, sent, stretch_from, stretch_ends, ..Skipping::default() };
+            *skipping = Skipping {
+                place,
+                generation,
+                packets,
+                sent,
+                timeouts,
+                stretch_from,
+                stretch_ends,
+                ..Skipping::default()
+            };
         }
         skipping.was_congested |= sender.hold == Hold::Congestion;
-        if sender.acknowledged >= skipping.end {
+        if self.mode != Mode::Repairing && sender.acknowledged >= skipping.end {
             self.end_round(place);
         }
         if self.skipping.packets >= self.skipping.stretch_ends {
@@ -150,7 +169,7 @@ impl Load<'_> {
     fn begin_round(&mut self, place: usize, last: Round) {
         let connection = &self.buffers.connections[place];
         let sender = &connection.server.sender;
-        let Skipping { packets, sent, stretch_from, stretch_ends, generation, .. } = self.skipping;
+        let Skipping { packets, sent, timeouts, stretch_from, stretch_ends, generation, .. } = self.skipping;
         let from = (self.now, sender.acknowledged, connection.ledger);
         let end = sender.next;
         self.skipping = Skipping {
@@ -161,19 +180,22 @@ impl Load<'_> {
             last,
             packets,
             sent,
+            timeouts,
             stretch_from,
             stretch_ends,
             ..Skipping::default()
         };
     }
 
-    /// Whether the slowest serializer on the way down will never stand still again.
+    /// Whether the slowest serializer on the way down will never stand still again, and the queue before it is never full.
     fn is_saturated(&self, round: &Round) -> bool {
         let skipping = &self.skipping;
         let carried = self.up.slowest_service(skipping.acks, HEADERS);
         let way_up = carried == Ticks::ZERO || (skipping.found_up_idle && carried <= round.duration);
         // Quick acknowledgements left, and the delay: as a round ago.
-        !skipping.found_idle && way_up && round.receiver[1..3] == skipping.last.receiver[1..3]
+        let fits =
+            !self.down.is_bounded() || (!skipping.was_congested && round.receiver[3] == skipping.last.receiver[3]);
+        !skipping.found_idle && way_up && fits && round.receiver[1..3] == skipping.last.receiver[1..3]
     }
 
     /// What is on the way, and when it will arrive.

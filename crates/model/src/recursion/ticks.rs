@@ -59,6 +59,11 @@ impl Ticks {
         Self(u64::try_from(share).unwrap_or(u64::MAX))
     }
 
+    /// Full milliseconds, as timestamps count them.
+    pub(crate) const fn whole_millis(self) -> Self {
+        Self(self.0 / 1_000_000 * 1_000_000)
+    }
+
     pub(crate) const fn raw(self) -> u64 {
         self.0
     }
@@ -97,6 +102,9 @@ const FRACTION_BITS: u32 = 32;
 pub(crate) struct Fine(u128);
 
 impl Fine {
+    /// Nothing lasts longer.
+    pub(crate) const END: Self = Self(u128::MAX);
+
     /// The first whole nanosecond that is not before it.
     pub(crate) fn rounded_up(self) -> Ticks {
         let nanos = self.0.saturating_add((1 << FRACTION_BITS) - 1) >> FRACTION_BITS;

@@ -1,10 +1,8 @@
 //! How the congestion window grows without loss: slow start (RFC 5681 §3.1), CUBIC with HyStart (RFC 9438; Ha & Rhee 2011, as in
-//! Linux's tcp_cubic.c), and the start of BBR ([`super::bbr`]).
+//! Linux's tcp_cubic.c), and a window that others set (BBR's, [`super::repair`]).
 //!
-//! Reno and NewReno differ in recovery only and are one here; without a loss their threshold stays unknown and slow start never
-//! ends.
+//! Reno and NewReno differ in recovery only and are one here.
 
-use super::bbr::Bbr;
 use super::ticks::{Pace, Ticks};
 use farhop_scenario::Congestion;
 
@@ -17,8 +15,6 @@ pub(crate) struct Acked {
     /// Acknowledged in all, and sent in all.
     pub(crate) up_to: u64,
     pub(crate) next: u64,
-    /// Acknowledged in all when the last segment covered was sent.
-    pub(crate) delivered: u64,
 }
 
 /// The window and its controller.
@@ -38,13 +34,17 @@ const SPREADING: (u32, u32) = (4, 5);
 
 #[derive(Debug, Clone, Copy)]
 enum Control {
-    Reno,
+    Reno {
+        /// Acknowledged bytes that have not added a segment yet.
+        credit: u64,
+    },
     Cubic {
         exit: Exit,
         growth: Option<Growth>,
+        /// The window at the last loss, in segments: W_max.
+        most: Option<f64>,
     },
-    Bbr(Bbr),
-    /// No congestion control: a fixed rate or a remembered window.
+    /// No congestion control here: a fixed rate, a remembered window, a model of the path.
     Fixed,
 }
 
@@ -59,12 +59,15 @@ impl Window {
     /// Linux counts bytes in slow start and has its own HyStart.
     pub(crate) fn new(congestion: Congestion, mss: u64, initial: u64, byte_counting: bool) -> Self {
         let control = match congestion {
-            Congestion::Reno | Congestion::NewReno => Control::Reno,
-            Congestion::Cubic if byte_counting => {
-                Control::Cubic { exit: Exit::Classic(HyStart::default()), growth: None }
+            Congestion::Reno | Congestion::NewReno => Control::Reno { credit: 0 },
+            Congestion::Cubic => {
+                let exit = match byte_counting {
+                    true => Exit::Classic(HyStart::default()),
+                    false => Exit::PlusPlus(HyStartPlusPlus::default()),
+                };
+                Control::Cubic { exit, growth: None, most: None }
             }
-            Congestion::Cubic => Control::Cubic { exit: Exit::PlusPlus(HyStartPlusPlus::default()), growth: None },
-            Congestion::Bbr => Control::Bbr(Bbr::default()),
+            Congestion::Bbr => Control::Fixed,
         };
         Self { mss, size: initial, threshold: None, byte_counting, control, burst: None }
     }
@@ -79,10 +82,6 @@ impl Window {
     }
 
     pub(crate) fn on_ack(&mut self, ack: &Acked) {
-        if let Control::Bbr(bbr) = &mut self.control {
-            self.size = bbr.on_ack(ack, self.size, self.mss);
-            return;
-        }
         let counted = self.watch(ack);
         let rest = self.slow_start(counted);
         if rest > 0 {
@@ -102,14 +101,73 @@ impl Window {
         Self { byte_counting: true, burst, ..Self::new(congestion, mss, initial, false) }
     }
 
-    /// How fast packets may leave, if the controller says so, and how much ahead of that; before any sample the window per round-trip
-    /// time.
+    /// How fast packets may leave, if the controller says so, and how much ahead of that.
     pub(crate) fn pace(&self, rtt: Ticks) -> Option<(Pace, u64)> {
-        match (&self.control, self.burst) {
-            (Control::Bbr(bbr), _) => Some((bbr.pace(rtt, self.size), 0)),
-            (_, Some(burst)) => Some((Pace::measured(rtt, self.size).scaled(SPREADING.0, SPREADING.1), burst)),
-            _ => None,
+        let burst = self.burst.filter(|_| !self.is_fixed())?;
+        Some((Pace::measured(rtt, self.size).scaled(SPREADING.0, SPREADING.1), burst))
+    }
+
+    pub(crate) fn threshold(&self) -> Option<u64> {
+        self.threshold
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self.control, Control::Fixed)
+    }
+
+    /// The window is this while a loss is repaired.
+    pub(crate) fn set(&mut self, size: u64) {
+        if !self.is_fixed() {
+            self.size = size;
         }
+    }
+
+    /// Whoever sets a fixed window sets it to this.
+    pub(crate) fn assign(&mut self, size: u64) {
+        if self.size < FOR_EVER {
+            self.size = size;
+        }
+    }
+
+    /// A loss, with `flight` bytes on the way: RFC 5681 equation 4, RFC 9438 §4.6-4.7.
+    pub(crate) fn on_loss(&mut self, flight: u64) {
+        let reduced = match &mut self.control {
+            Control::Fixed => return,
+            Control::Reno { credit } => {
+                *credit = 0;
+                flight / 2
+            }
+            Control::Cubic { exit, growth, most } => {
+                let window = segments(self.size, self.mss);
+                let releases = most.is_some_and(|most| window < most);
+                *most = Some(if releases { window * (1.0 + BETA) / 2.0 } else { window });
+                *growth = None;
+                let reduced = whole_bytes(segments(self.size, 1) * BETA);
+                if matches!(exit, Exit::Classic(_)) { reduced / self.mss * self.mss } else { reduced }
+            }
+        };
+        let threshold = reduced.max(2 * self.mss);
+        (self.size, self.threshold) = (threshold, Some(threshold));
+    }
+
+    /// A timeout, the first one or `again`; the window is its setter's. Linux forgets what it knew of the path.
+    pub(crate) fn on_timeout(&mut self, flight: u64, again: bool) {
+        if again {
+            return;
+        }
+        self.on_loss(flight);
+        if let Control::Cubic { exit, most, .. } = &mut self.control {
+            *most = None;
+            if let Exit::Classic(hystart) = exit {
+                *hystart = HyStart::default();
+            }
+        }
+    }
+
+    /// A reduction is taken back.
+    pub(crate) fn undo(&mut self, size: u64, threshold: Option<u64>) {
+        self.set(self.size.max(size));
+        self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
     }
 
     /// The window was not used: it is at most `size` now, and three quarters of it are remembered (RFC 2861 §3).
@@ -119,7 +177,7 @@ impl Window {
         match &mut self.control {
             Control::Fixed => return,
             Control::Cubic { growth: Some(growth), .. } => growth.start += idle,
-            Control::Cubic { .. } | Control::Reno | Control::Bbr(_) => {}
+            Control::Cubic { .. } | Control::Reno { .. } => {}
         }
         self.size = self.size.min(size).max(self.mss);
     }
@@ -127,7 +185,7 @@ impl Window {
     /// Gives how much of the acknowledged bytes counts for slow start.
     fn watch(&mut self, ack: &Acked) -> u64 {
         let (on, large) = (self.in_slow_start(), self.size >= self.mss * LOW_WINDOW);
-        let Control::Cubic { exit, growth } = &mut self.control else { return ack.bytes };
+        let Control::Cubic { exit, growth, .. } = &mut self.control else { return ack.bytes };
         match exit {
             Exit::Classic(hystart) => {
                 let young = growth.is_some_and(|growth| ack.now.since(growth.start) < SETTLING);
@@ -165,21 +223,35 @@ impl Window {
         bytes.saturating_sub(room)
     }
 
-    /// RFC 9438 §4.2-4.3, or as Linux counts; Reno gets here only through a threshold, which without loss it never has.
+    /// RFC 5681 equation 3 or by bytes; RFC 9438 §4.2-4.3 or as Linux counts.
     fn avoid_congestion(&mut self, ack: &Acked, bytes: u64) {
-        let Control::Cubic { exit, growth } = &mut self.control else { return };
         let window = segments(self.size, self.mss);
-        let fresh = Growth { start: ack.now, window, reno: window, acked: 0, credit: 0, fraction: 0.0 };
-        let growth = growth.get_or_insert(fresh);
-        if let Exit::Classic(hystart) = exit {
-            let (size, acked) = (self.size / self.mss, bytes / self.mss);
-            self.size += self.mss * growth.as_in_linux(ack.now + hystart.least.unwrap_or(Ticks::ZERO), size, acked);
-            return;
+        match &mut self.control {
+            Control::Fixed => {}
+            Control::Reno { .. } if !self.byte_counting => {
+                self.size += (self.mss * self.mss / self.size.max(1)).max(1);
+            }
+            Control::Reno { credit } => {
+                *credit += bytes;
+                if *credit >= self.size {
+                    *credit -= self.size;
+                    self.size += self.mss;
+                }
+            }
+            Control::Cubic { exit, growth, most } => {
+                let growth = growth.get_or_insert_with(|| Growth::new(ack.now, window, *most));
+                if let Exit::Classic(hystart) = exit {
+                    let (size, acked) = (self.size / self.mss, bytes / self.mss);
+                    let at = ack.now + hystart.least.unwrap_or(Ticks::ZERO);
+                    self.size += self.mss * growth.as_in_linux(at, size.max(1), acked);
+                    return;
+                }
+                growth.fraction += growth.by_the_rfc(ack, window, segments(bytes, self.mss)) * segments(self.mss, 1);
+                let whole = growth.fraction.floor();
+                growth.fraction -= whole;
+                self.size += whole_bytes(whole);
+            }
         }
-        growth.fraction += growth.by_the_rfc(ack, window, segments(bytes, self.mss)) * segments(self.mss, 1);
-        let whole = growth.fraction.floor();
-        growth.fraction -= whole;
-        self.size += whole_bytes(whole);
     }
 }
 
@@ -193,11 +265,14 @@ fn whole_bytes(bytes: f64) -> u64 {
     bytes as u64
 }
 
-/// A stage of CUBIC that begins at its own plateau, as every stage without a loss before it does (RFC 9438 §4.10).
+/// A stage of CUBIC (RFC 9438 §4.2); one without a loss before it begins at its own plateau (§4.10).
 #[derive(Debug, Clone, Copy)]
 struct Growth {
     start: Ticks,
-    window: f64,
+    /// Where the plateau lies, in segments, and the time to it: K. Whether a loss has shown that.
+    plateau: f64,
+    to_plateau: f64,
+    is_known: bool,
     /// W_est of the Reno-friendly region.
     reno: f64,
     /// Segments acknowledged since Linux's W_est last grew, and since the window did.
@@ -207,18 +282,30 @@ struct Growth {
     fraction: f64,
 }
 
-/// C, and α for β = 0.7 (RFC 9438 §5, §4.3).
+/// C, β, and the α that follows from it (RFC 9438 §5, §4.6, §4.3).
 const C: f64 = 0.4;
+const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * 0.3 / 1.7;
-/// Linux: acknowledged segments per segment of growth, at most while no loss has shown where the plateau is, and at least.
+/// Linux: acknowledged segments per segment of growth, at most while no loss has shown where the plateau is, and at least; and windows
+/// on the plateau.
 const PER_SEGMENT: (u64, u64) = (20, 2);
+const ON_PLATEAU: u64 = 100;
 /// Linux's α: a segment per 15/8 windows.
 const RENO_EIGHTHS: u64 = 15;
+/// No window that anybody sets is so large.
+const FOR_EVER: u64 = u64::MAX / 8;
 
 impl Growth {
+    fn new(start: Ticks, window: f64, most: Option<f64>) -> Self {
+        let plateau = most.unwrap_or(window).max(window);
+        let to_plateau = libm::cbrt((plateau - window) / C);
+        let is_known = most.is_some();
+        Self { start, plateau, to_plateau, is_known, reno: window, acked: 0, credit: 0, fraction: 0.0 }
+    }
+
     fn cubic(&self, at: Ticks) -> f64 {
-        let t = at.since(self.start).seconds();
-        C * t * t * t + self.window
+        let t = at.since(self.start).seconds() - self.to_plateau;
+        C * t * t * t + self.plateau
     }
 
     /// Segments by which `acked` segments make a window of `window` grow.
@@ -232,12 +319,15 @@ impl Growth {
         grown.max(0.0)
     }
 
-    /// bictcp_update() and tcp_cong_avoid_ai(), before any loss.
+    /// bictcp_update() and tcp_cong_avoid_ai().
     fn as_in_linux(&mut self, at: Ticks, window: u64, acked: u64) -> u64 {
         let gain = self.cubic(at) - segments(window, 1);
-        let mut per_segment = PER_SEGMENT.0;
+        let mut per_segment = ON_PLATEAU * window;
         if gain >= 1.0 {
-            per_segment = per_segment.min(whole_bytes(segments(window, 1) / gain.floor()));
+            per_segment = whole_bytes(segments(window, 1) / gain.floor());
+        }
+        if !self.is_known {
+            per_segment = per_segment.min(PER_SEGMENT.0);
         }
         self.acked += acked;
         let per_reno = (window * RENO_EIGHTHS / 8).max(1);
@@ -392,7 +482,7 @@ mod tests {
 
     fn ack(ms: u64, rtt_ms: u64, up_to: u64) -> Acked {
         let (now, rtt) = (Ticks::from_millis(ms), Ticks::from_millis(rtt_ms));
-        Acked { now, bytes: 2 * MSS, rtt, up_to, next: up_to + 40 * MSS, delivered: 0 }
+        Acked { now, bytes: 2 * MSS, rtt, up_to, next: up_to + 40 * MSS }
     }
 
     #[test]

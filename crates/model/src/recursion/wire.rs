@@ -3,9 +3,9 @@
 use super::browser::{Action, Cause, Limits, Trigger};
 use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
 use super::habits::Habits;
-use super::load::{HEADERS, Load, Making, Opening, Planned};
-use super::parameters::{Control, Http, Parameters, QUIC_INITIAL};
-use super::receiver::Arrival;
+use super::load::{HEADERS, Load, Making, Mode, Opening, Planned};
+use super::parameters::{Control, Http, Parameters};
+use super::route::Passage;
 use super::sender::{Hold, Piece};
 use super::ticks::Ticks;
 use super::window::Window;
@@ -16,22 +16,8 @@ const MOST_SHARED: usize = 1024;
 /// A window that never limits, with room to add to.
 const NO_LIMIT: u64 = u64::MAX / 4;
 
-impl End {
-    /// An acknowledgement and data arrived.
-    pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) {
-        if let Some(ack) = &packet.ack {
-            self.sender.on_ack(now, ack);
-        }
-        if packet.payload > 0 {
-            let Packet { payload, push, fin, sent, delivered, .. } = *packet;
-            let timeout = self.sender.timeout();
-            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent, delivered }, &self.sender.rtt, timeout);
-        }
-    }
-}
-
 /// Both ends of a new connection.
-fn ends(parameters: &Parameters) -> (End, End) {
+fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let tcp = &parameters.tcp;
     let mss = tcp.mss.get();
     let initial = mss * u64::from(tcp.initial_window);
@@ -41,6 +27,8 @@ fn ends(parameters: &Parameters) -> (End, End) {
     // What the client sends is little: its controller makes no difference beyond slow start.
     let client = Window::new(Congestion::Reno, mss, initial, counts_bytes);
     let server = match parameters.control {
+        // Without a model of the path what fills it is slow start.
+        Control::Tcp if mode == Mode::Tolerant && tcp.congestion == Congestion::Bbr => client,
         Control::Tcp if is_quic => Window::of_quic(tcp.congestion, mss, initial),
         Control::Tcp => Window::new(tcp.congestion, mss, initial, counts_bytes),
         Control::FixedRate => Window::fixed(mss, NO_LIMIT),
@@ -51,6 +39,10 @@ fn ends(parameters: &Parameters) -> (End, End) {
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());
+    if mode == Mode::Repairing {
+        let models = tcp.congestion == Congestion::Bbr;
+        return (client.repairing(tcp, habits, false), server.repairing(tcp, habits, models));
+    }
     (client, server)
 }
 
@@ -62,9 +54,9 @@ impl Load<'_> {
             if side == Side::Server && self.parameters.control == Control::FixedRate {
                 self.leave_out_at_set_rate(place);
             }
-            let Some(piece) = self.buffers.connections[place].end(side).sender.transmit(now) else { break };
+            let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else { break };
             self.send(place, side, Some(piece));
-            if self.is_too_long() {
+            if self.is_too_long() || self.gave_up {
                 break;
             }
         }
@@ -80,30 +72,44 @@ impl Load<'_> {
     /// Puts a segment on the wire, or an acknowledgement alone.
     pub(crate) fn send(&mut self, place: usize, side: Side, piece: Option<Piece>) {
         let now = self.now;
-        let piece = piece.unwrap_or(Piece { payload: 0, push: false, hold: Hold::Nothing, delivered: 0 });
+        let nothing = Piece { start: 0, payload: 0, push: false, again: false, hold: Hold::Nothing };
+        let piece = piece.unwrap_or(nothing);
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
         let turns = self.parameters.turns();
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
         if side == Side::Server && piece.payload > 0 {
-            connection.take_from_responses(piece.payload, turns);
+            if !piece.again {
+                connection.take_from_responses(piece.payload, turns);
+            }
             late = core::mem::take(&mut connection.late);
-            fin = connection.closing && connection.server.sender.next == connection.server.sender.written;
+            fin = connection.closing && piece.start + piece.payload == connection.server.sender.written;
         }
         let generation = connection.generation;
-        let ack = Some(connection.end(side).receiver.acknowledge(now, piece.payload > 0));
+        let end = connection.end(side);
+        let ack = Some(end.acknowledge(now, piece.payload > 0));
+        let order = end.repair.as_mut().map_or(0, |repair| {
+            if passage.is_dropped && piece.payload > 0 {
+                repair.board.drop_last();
+            }
+            repair.board.last_order()
+        });
+        if self.is_lost(&passage) {
+            return;
+        }
         let queue = if side == Side::Client { &mut self.buffers.up } else { &mut self.buffers.down };
         queue.push_back(Packet {
             arrival: passage.arrival,
             kind: Kind::Segment,
             connection: place,
             generation,
+            start: piece.start,
             payload: piece.payload,
             push: piece.push,
             fin,
             sent: now,
-            delivered: piece.delivered,
+            order,
             ack,
             waited: passage.waited,
             link: passage.waited + passage.served.rounded_up(),
@@ -125,11 +131,20 @@ impl Load<'_> {
         let generation = self.buffers.connections[packet.connection].generation;
         let passage = self.route(side).pass(now, bytes);
         self.skipping.note(side, passage.found_idle);
+        if self.is_lost(&passage) {
+            return;
+        }
         let packet = Packet { arrival: passage.arrival, waited: passage.waited, generation, ..packet };
         match side {
             Side::Client => self.buffers.up.push_back(packet),
             Side::Server => self.buffers.down.push_back(packet),
         }
+    }
+
+    /// Whether a queue had no room for a packet; where that is not certain, the load has to be begun again.
+    fn is_lost(&mut self, passage: &Passage) -> bool {
+        self.gave_up |= passage.is_dropped && self.mode == Mode::Wary;
+        passage.is_dropped && self.mode == Mode::Repairing
     }
 
     pub(crate) fn send_fin(&mut self, place: usize, side: Side) {
@@ -179,7 +194,7 @@ impl Load<'_> {
         let response = header + self.workload.size(object);
         let connection = &mut self.buffers.connections[place];
         connection.asked.push_back(Exchange { object: Some(object), request, response });
-        connection.client.sender.written += request;
+        connection.client.write(request);
         self.flush(place, Side::Client);
         let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
         self.buffers.browser.objects[object].request_waited = waited;
@@ -222,24 +237,37 @@ impl Load<'_> {
     /// The handshake begins.
     pub(crate) fn dial(&mut self, place: usize) {
         self.buffers.openings[place].dialled = self.clock();
-        let bytes = if self.parameters.http == Http::Http3 { QUIC_INITIAL } else { HEADERS };
-        let sent = self.now;
+        let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
         self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
+        self.await_answer(place, Side::Client);
+    }
+
+    /// A handshake's packet has been sent.
+    pub(crate) fn await_answer(&mut self, place: usize, side: Side) {
+        let now = self.now;
+        let connection = &mut self.buffers.connections[place];
+        let end = connection.end(side);
+        if let Some(repair) = &mut end.repair {
+            repair.said_hello(&end.sender, now);
+            self.buffers.timers[place] = (connection.timer(now), now);
+        }
     }
 
     /// A place for a new connection.
     fn open_place(&mut self, host: usize) -> usize {
-        let (mut client, mut server) = ends(self.parameters);
+        let (mut client, mut server) = ends(self.parameters, self.mode);
         client.receiver.set_skipped(self.skipped);
         server.receiver.set_skipped(self.skipped);
-        let place = self.buffers.vacant.pop().unwrap_or_else(|| {
+        let place = self.buffers.vacant.pop().unwrap_or(self.buffers.connections.len());
+        if let Some(connection) = self.buffers.connections.get_mut(place) {
+            (connection.client, connection.server) = (client, server);
+        } else {
             self.buffers.connections.push(Connection::new(client, server));
             self.buffers.timers.push((Ticks::NEVER, Ticks::ZERO));
             self.buffers.openings.push(Opening::new(Trigger::Start, Ticks::ZERO));
-            self.buffers.connections.len() - 1
-        });
+        }
         let tls_rounds = u32::try_from(self.parameters.tls_rounds().len()).unwrap_or(0);
-        self.buffers.connections[place].renew(client, server, tls_rounds);
+        self.buffers.connections[place].begin(tls_rounds);
         self.buffers.openings[place] = Opening::new(self.trigger, self.clock());
         if self.parameters.is_established {
             let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
@@ -268,17 +296,18 @@ impl Opening {
 
 impl Packet {
     /// A packet without data.
-    fn bare(connection: usize, sent: Ticks) -> Self {
+    pub(crate) fn bare(connection: usize, sent: Ticks) -> Self {
         Self {
             arrival: sent,
             kind: Kind::Segment,
             connection,
             generation: 0,
+            start: 0,
             payload: 0,
             push: false,
             fin: false,
             sent,
-            delivered: 0,
+            order: 0,
             ack: None,
             waited: Ticks::ZERO,
             link: Ticks::ZERO,

@@ -81,7 +81,7 @@ impl Path {
             most: most.max(1.0),
             sack: tcp.sack || control == Kind::Set,
             halves_flight: control == Kind::Reno && tcp.profile != Profile::Linux,
-            rack: (habits.probes && tcp.sack) || control == Kind::Set,
+            rack: habits.rack || control == Kind::Set,
             counts_bytes: habits.byte_counting,
             rto_min: habits.rto_min.seconds(),
             rto_min_variance: habits.rto_min_variance.seconds(),

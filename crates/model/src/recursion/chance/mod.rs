@@ -85,7 +85,7 @@ impl PageLoad {
     fn delayed_by(mut self, first: Duration, last: Duration) -> Self {
         self.first_byte = self.first_byte.saturating_add(first.min(last));
         self.last_byte = self.last_byte.saturating_add(last);
-        self.breakdown.loss = last;
+        self.breakdown.loss = self.breakdown.loss.saturating_add(last);
         self
     }
 }

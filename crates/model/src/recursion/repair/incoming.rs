@@ -1,0 +1,107 @@
+//! What has arrived beyond a hole, and what that makes of what arrives next.
+
+use crate::recursion::ticks::Ticks;
+
+/// A receiver's account of what did not come in order.
+#[derive(Debug, Default)]
+pub(crate) struct Incoming {
+    /// Ranges beyond what has arrived in order, ascending and apart.
+    islands: Vec<(u64, u64)>,
+    /// The last transmission that arrived.
+    heard: u64,
+    /// The timestamp to echo: when the earliest segment was sent that the next acknowledgement answers (RFC 7323 §4.3).
+    echo: Ticks,
+}
+
+/// What a segment brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Brought {
+    /// Bytes newly in order.
+    pub(super) bytes: u64,
+    /// It must be acknowledged at once: out of order, filling a hole, or known already (RFC 5681 §4.2).
+    pub(super) at_once: bool,
+}
+
+impl Incoming {
+    pub(super) fn heard(&self) -> u64 {
+        self.heard
+    }
+
+    pub(super) fn echo(&self) -> Ticks {
+        self.echo
+    }
+
+    /// Something arrived that was sent `at` then and begins where `told`, the last acknowledgement, ends, or before.
+    pub(super) fn note_timestamp(&mut self, start: u64, told: u64, at: Ticks) {
+        if start <= told && at >= self.echo {
+            self.echo = at;
+        }
+    }
+
+    /// Transmission `order` of the segment from `start` to `end` arrived, with all before `expected` there.
+    pub(super) fn take_in(&mut self, (start, end): (u64, u64), order: u64, expected: u64) -> Brought {
+        self.heard = order;
+        if start > expected {
+            self.add((start, end));
+            return Brought { bytes: 0, at_once: true };
+        }
+        let filling = !self.islands.is_empty();
+        let mut reached = end.max(expected);
+        let joined = self.islands.iter().take_while(|island| {
+            let joins = island.0 <= reached;
+            reached = if joins { reached.max(island.1) } else { reached };
+            joins
+        });
+        let count = joined.count();
+        self.islands.drain(..count);
+        let bytes = reached - expected;
+        Brought { bytes, at_once: filling || bytes == 0 }
+    }
+
+    fn add(&mut self, new: (u64, u64)) {
+        match self.islands.last_mut() {
+            Some(last) if last.1 == new.0 => last.1 = new.1,
+            Some(last) if last.1 > new.0 => self.insert(new),
+            _ => self.islands.push(new),
+        }
+    }
+
+    /// A repetition between or within what has arrived.
+    fn insert(&mut self, mut new: (u64, u64)) {
+        self.islands.retain(|island| {
+            let apart = island.1 < new.0 || new.1 < island.0;
+            if !apart {
+                new = (new.0.min(island.0), new.1.max(island.1));
+            }
+            apart
+        });
+        let place = self.islands.partition_point(|island| island.0 < new.0);
+        self.islands.insert(place, new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beyond_a_hole_counts_once_it_is_filled() {
+        let mut incoming = Incoming::default();
+        let mut expected = 0;
+        let mut bytes = |start: u64, end: u64, order: u64| {
+            let brought = incoming.take_in((start, end), order, expected);
+            expected += brought.bytes;
+            (brought.bytes, brought.at_once)
+        };
+        assert_eq!(bytes(0, 10, 1), (10, false));
+        assert_eq!(bytes(20, 30, 2), (0, true));
+        assert_eq!(bytes(30, 40, 3), (0, true));
+        assert_eq!(bytes(50, 60, 4), (0, true));
+        assert_eq!(bytes(20, 30, 5), (0, true), "known");
+        assert_eq!(bytes(10, 20, 6), (30, true));
+        assert_eq!(bytes(10, 20, 7), (0, true), "known");
+        assert_eq!(bytes(40, 50, 8), (20, true));
+        assert_eq!(bytes(60, 70, 9), (10, false));
+        assert_eq!(incoming.heard(), 9);
+    }
+}

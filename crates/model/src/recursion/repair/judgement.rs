@@ -1,0 +1,163 @@
+//! What an acknowledgement means with SACK, in the order of Linux's tcp_fastretrans_alert() and tcp_cong_control().
+
+use super::bbr::Sight;
+use super::reduction::Reduction;
+use super::{DUPLICATES, News, Phase, Repair};
+use crate::recursion::sender::Sender;
+use crate::recursion::ticks::Ticks;
+use crate::recursion::window::Acked;
+
+impl Repair {
+    pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        self.hear_of_repetition(sender, news);
+        self.patience.adapt(self.board.rate.progress());
+        self.judge_probe(sender, news);
+        let is_calm = self.phase == Phase::Open && self.board.arrived() == 0 && self.board.lost() == 0;
+        if !is_calm || news.covered.twice.is_some() {
+            self.repair_losses(sender, now, news);
+        }
+        self.adapt_window(sender, now, news);
+        if news.advanced {
+            self.schedule_probe(sender, now);
+        }
+    }
+
+    fn repair_losses(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        match self.phase {
+            Phase::Open => self.needless.forget_first(),
+            Phase::Recovery if sender.acknowledged >= self.recover => {
+                self.undo_if_not_needed(sender, news.echo);
+                self.end_reduction(sender);
+            }
+            Phase::Recovery | Phase::Loss => {}
+        }
+        match self.phase {
+            Phase::Open => _ = self.undo_if_all_arrived_twice(sender),
+            Phase::Recovery => {
+                if news.advanced && self.undo_if_partly_late(sender, news.echo) {
+                    return;
+                }
+                if self.undo_if_all_arrived_twice(sender) {
+                    self.phase = Phase::Open;
+                }
+            }
+            Phase::Loss => {
+                let before = self.board.lost();
+                let is_over = self.judge_timeout(sender, news);
+                self.find_losses(sender, now);
+                if !is_over && self.board.lost() <= before {
+                    return;
+                }
+            }
+        }
+        self.find_losses(sender, now);
+        if self.phase != Phase::Recovery && self.board.lost() > 0 {
+            self.enter_recovery(sender);
+        }
+    }
+
+    fn end_reduction(&mut self, sender: &mut Sender) {
+        if let Some(reduction) = self.reduction.take() {
+            sender.window.set(reduction.target);
+        }
+        self.phase = Phase::Open;
+    }
+
+    /// Finds what is lost, and when to look again: at once after three arrivals or amid a repair, else after a while (RFC 8985 §6.2).
+    fn find_losses(&mut self, sender: &Sender, now: Ticks) {
+        if !self.habits.rack {
+            return self.board.lose_passed(DUPLICATES);
+        }
+        let is_clear = self.phase != Phase::Open || self.board.arrived() as u64 >= DUPLICATES;
+        let patience = if is_clear { Ticks::ZERO } else { self.patience.span(&sender.rtt) };
+        self.look_again = self.board.lose_overtaken(now, patience).unwrap_or(Ticks::NEVER);
+    }
+
+    pub(super) fn look_again(&mut self, sender: &mut Sender, now: Ticks) {
+        self.look_again = Ticks::NEVER;
+        self.find_losses(sender, now);
+        if self.board.lost() > 0 && self.phase != Phase::Recovery {
+            self.enter_recovery(sender);
+            self.reduce(sender, self.mss, false);
+        }
+    }
+
+    /// tcp_enter_recovery(): the controller says how far the window shrinks, the acknowledgements how fast.
+    fn enter_recovery(&mut self, sender: &mut Sender) {
+        self.prepare_undo(sender);
+        sender.probe = None;
+        self.recover = sender.next;
+        let before = sender.window.size;
+        self.reduce_window(sender);
+        self.phase = Phase::Recovery;
+        if self.bbr.is_some() || sender.window.is_fixed() {
+            self.repeat_now = true;
+            return;
+        }
+        self.reduction = Some(Reduction::new(self.mss, before, sender.window.size));
+        sender.window.set(before);
+    }
+
+    fn adapt_window(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        if self.bbr.is_some() {
+            self.follow(sender, now, news);
+        } else if self.reduction.is_some() {
+            if news.advanced {
+                let ack = self.acked(sender, now, news, news.covered.bytes);
+                sender.window.on_unused_ack(&ack);
+            }
+            let is_safe = news.advanced && self.board.total_lost() == news.prior_lost;
+            self.reduce(sender, news.covered.delivered, is_safe);
+        } else if news.advanced {
+            self.grow(sender, now, news);
+        }
+    }
+
+    fn reduce(&mut self, sender: &mut Sender, delivered: u64, is_safe: bool) {
+        let in_flight = self.board.in_flight();
+        let window = self.reduction.as_mut().and_then(|reduction| reduction.window(delivered, in_flight, is_safe));
+        if let Some(window) = window {
+            sender.window.set(window.max(self.mss));
+        }
+    }
+
+    pub(super) fn grow(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        let bytes = if self.habits.sack { news.covered.delivered } else { news.covered.bytes };
+        if bytes > 0 {
+            let ack = self.acked(sender, now, news, bytes);
+            sender.note_growth(&ack);
+        }
+    }
+
+    fn acked(&self, sender: &Sender, now: Ticks, news: &News, bytes: u64) -> Acked {
+        let smoothed = sender.rtt.smoothed().unwrap_or_default();
+        let rtt = news.round_trip.map_or(smoothed, |(_, least)| least);
+        Acked { now, bytes, rtt, up_to: sender.acknowledged, next: sender.next }
+    }
+
+    /// BBR sees how fast data is delivered.
+    pub(super) fn follow(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        let least_rtt = sender.rtt.least.unwrap_or_default();
+        let rate = self.board.rate.sample(now, news.covered.delivered, least_rtt);
+        let in_flight = self.in_network();
+        let (phase, newly_lost) = (self.phase, self.board.total_lost() - news.prior_lost);
+        let Some(bbr) = &mut self.bbr else { return };
+        bbr.on_sight(&Sight {
+            now,
+            rate,
+            rtt: news.round_trip.map(|(_, least)| least),
+            is_delayed: news.covered.segments == 1 && news.covered.bytes < self.mss,
+            delivered: news.covered.delivered,
+            newly_lost,
+            prior_in_flight: news.prior_in_flight,
+            in_flight,
+            in_recovery: phase == Phase::Recovery,
+            repairs: phase != Phase::Open,
+            smoothed_rtt: sender.rtt.smoothed(),
+        });
+        sender.window.assign(bbr.window());
+        if bbr.keeps_little_on_the_way() {
+            self.board.rate.starve(in_flight);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What shows that a repetition was needless, and takes back what it did to the window: a timestamp from before it (RFC 3522),
+//! everything repeated has arrived twice (RFC 3708), or after a timeout something arrives that was never sent again (RFC 5682).
+
+use super::{News, Phase, Repair};
+use crate::recursion::habits::RoundTripTime;
+use crate::recursion::sender::Sender;
+use crate::recursion::ticks::Ticks;
+
+/// The window before a reduction.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    acknowledged: u64,
+    /// Repetitions not known to be needless; `None` before the first.
+    needed: Option<u64>,
+    window: u64,
+    threshold: Option<u64>,
+}
+
+/// What is known about needless repetition.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Needless {
+    /// Repetitions so far, and segments that have arrived twice.
+    repeated: u64,
+    arrived_twice: u64,
+    first_repetition: Option<Ticks>,
+    before: Option<Before>,
+    /// The last timeout may have been needless.
+    frto: bool,
+}
+
+/// TCP_RACK_RECOVERY_THRESH: repairs for which a widened patience lasts.
+const LASTING: u32 = 16;
+
+/// How long what was overtaken may still arrive: quarters of the least round-trip time, more once repetitions were needless.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    quarters: u64,
+    lasts: u32,
+    heard: bool,
+    widened_at: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { quarters: 1, lasts: 0, heard: false, widened_at: 0 }
+    }
+}
+
+impl Patience {
+    pub(super) fn span(&self, rtt: &RoundTripTime) -> Ticks {
+        let most = rtt.smoothed().unwrap_or_default();
+        rtt.least.unwrap_or_default().per(4).times(self.quarters).min(most)
+    }
+
+    /// Once per round trip (RFC 8985 §6.2 step 4): so much was delivered by now, and when what is acknowledged was sent.
+    pub(super) fn adapt(&mut self, (delivered, prior): (u64, u64)) {
+        if prior < self.widened_at {
+            self.heard = false;
+        }
+        if core::mem::take(&mut self.heard) {
+            self.quarters = (self.quarters + 1).min(255);
+            (self.lasts, self.widened_at) = (LASTING, delivered);
+        } else if self.lasts == 0 {
+            self.quarters = 1;
+        }
+    }
+}
+
+impl Needless {
+    pub(super) fn forget_first(&mut self) {
+        self.first_repetition = None;
+    }
+
+    pub(super) fn note_repetition(&mut self, now: Ticks, repairs: bool) {
+        self.repeated += 1;
+        if repairs {
+            self.first_repetition.get_or_insert(now.whole_millis());
+            if let Some(before) = &mut self.before {
+                before.needed = Some(before.needed.unwrap_or(0) + 1);
+            }
+        }
+    }
+
+    /// What ends at `end` has arrived twice.
+    fn note_twice(&mut self, end: u64) {
+        self.arrived_twice += 1;
+        if let Some(before) = self.before.as_mut().filter(|before| end > before.acknowledged) {
+            before.needed = before.needed.map(|needed| needed.saturating_sub(1));
+        }
+    }
+
+    fn all_needless(&self) -> bool {
+        self.before.is_some_and(|before| before.needed == Some(0))
+    }
+
+    fn is_late_original(&self, echo: Ticks) -> bool {
+        self.before.is_some() && self.first_repetition.is_some_and(|first| echo.whole_millis() < first)
+    }
+
+    pub(super) fn begin_frto(&mut self, on: bool) {
+        self.frto = on;
+    }
+}
+
+impl Repair {
+    pub(super) fn hear_of_repetition(&mut self, sender: &Sender, news: &News) {
+        let Some(end) = news.covered.twice else { return };
+        self.needless.note_twice(end);
+        self.patience.heard |= !sender.is_probes_end(end);
+    }
+
+    /// tcp_init_undo().
+    pub(super) fn prepare_undo(&mut self, sender: &Sender) {
+        if !self.habits.undoes {
+            return;
+        }
+        let (window, threshold) = (sender.window.size, sender.window.threshold());
+        // A window that has grown beyond the threshold says that more is possible (tcp_current_ssthresh()).
+        let threshold = threshold.map(|threshold| threshold.max(window / 4 * 3));
+        let needed = Some(self.board.repeated()).filter(|repeated| *repeated > 0);
+        self.needless.before = Some(Before { acknowledged: sender.acknowledged, needed, window, threshold });
+    }
+
+    fn undo(&mut self, sender: &mut Sender) {
+        if let Some(Before { window, threshold, .. }) = self.needless.before.take() {
+            match &mut self.bbr {
+                Some(bbr) => bbr.undo(),
+                None => sender.window.undo(window, threshold),
+            }
+        }
+        self.reduction = None;
+    }
+
+    pub(super) fn undo_if_all_arrived_twice(&mut self, sender: &mut Sender) -> bool {
+        let all = self.needless.all_needless();
+        if all {
+            self.patience.lasts = (self.patience.lasts + 1).min(LASTING);
+            self.undo(sender);
+        }
+        all
+    }
+
+    pub(super) fn undo_if_not_needed(&mut self, sender: &mut Sender, echo: Ticks) {
+        if self.needless.all_needless() || self.needless.is_late_original(echo) {
+            self.undo(sender);
+        } else {
+            self.patience.lasts = self.patience.lasts.saturating_sub(1);
+        }
+    }
+
+    /// The first hole was filled by a late original. Returns whether nothing more is to be concluded.
+    pub(super) fn undo_if_partly_late(&mut self, sender: &mut Sender, echo: Ticks) -> bool {
+        if !self.needless.is_late_original(echo) {
+            return false;
+        }
+        if self.board.repeated() > 0 {
+            return true;
+        }
+        self.needless.first_repetition = None;
+        self.board.find_all();
+        self.undo(sender);
+        self.phase = Phase::Open;
+        false
+    }
+
+    fn undo_loss(&mut self, sender: &mut Sender, echo: Ticks, is_certain: bool) -> bool {
+        let needless = is_certain || self.needless.all_needless() || self.needless.is_late_original(echo);
+        if needless {
+            self.board.find_all();
+            self.undo(sender);
+            self.phase = Phase::Open;
+        }
+        needless
+    }
+
+    /// After a timeout's repetition (tcp_process_loss()). Returns whether the repair is over.
+    pub(super) fn judge_timeout(&mut self, sender: &mut Sender, news: &News) -> bool {
+        if news.advanced && self.undo_loss(sender, news.echo, false) {
+            return true;
+        }
+        let is_complete = sender.acknowledged >= self.recover;
+        if self.needless.frto {
+            // RFC 5682 §3, steps 3b, 3a and 2b.
+            if news.covered.original && self.undo_loss(sender, news.echo, true) {
+                return true;
+            }
+            if sender.next > self.recover {
+                self.needless.frto &= news.covered.beyond == 0;
+            } else if news.advanced && !is_complete {
+                self.recover = sender.next;
+                self.new_first = sender.takes() > 0;
+                self.needless.frto = self.new_first;
+            }
+        }
+        if is_complete {
+            self.undo_if_not_needed(sender, news.echo);
+            self.phase = Phase::Open;
+        }
+        is_complete
+    }
+}

@@ -1,0 +1,157 @@
+//! What a sender that repairs sends next: what is lost before what is new, paced if the controller asks for it.
+
+use super::{Phase, Repair};
+use crate::recursion::connection::Packet;
+use crate::recursion::receiver::{Ack, Arrival, Receiver};
+use crate::recursion::sender::{Hold, Piece, Sender};
+use crate::recursion::ticks::Ticks;
+use farhop_units::{Bytes, Rate};
+
+/// Segments that leave at once when a connection is young.
+const UNPACED: u32 = 10;
+
+/// Spreads segments over time (tcp_update_skb_after_send()).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pacer {
+    /// When the next segment may leave, and when one that wants to will.
+    free: Ticks,
+    pub(super) due: Ticks,
+    sent: u32,
+}
+
+impl Default for Pacer {
+    fn default() -> Self {
+        Self { free: Ticks::ZERO, due: Ticks::NEVER, sent: 0 }
+    }
+}
+
+impl Pacer {
+    /// A segment leaves; time that was lost before counts, but for at most half a segment.
+    fn send(&mut self, now: Ticks, payload: u64, rate: Rate) {
+        self.sent = self.sent.saturating_add(1);
+        if self.sent > UNPACED {
+            let span = Ticks::of(rate.transmission_time(Bytes::new(payload)));
+            let late = now.since(self.free);
+            self.free = self.free.max(now) + span.since(late.min(span.per(2)));
+        }
+    }
+}
+
+impl Repair {
+    /// The next segment that may leave now; to be asked until there is none.
+    pub(crate) fn transmit(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
+        sender.network = Some(self.in_network());
+        let waits = self.bbr.is_some() && self.pacer.free > now && !self.repeat_now;
+        let piece = if waits { None } else { self.next_piece(sender, now) };
+        self.pacer.due = if waits && self.wants_to_send(sender) { self.pacer.free } else { Ticks::NEVER };
+        match &piece {
+            Some(piece) => self.note_sent(sender, now, piece),
+            None => self.settle(sender, now),
+        }
+        piece
+    }
+
+    fn next_piece(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
+        if self.new_first {
+            let piece = self.transmit_new(sender, now);
+            if piece.is_some() || sender.next > self.recover {
+                return piece;
+            }
+            self.new_first = false;
+            self.needless.begin_frto(false);
+        }
+        let Some(lost) = self.board.next_lost() else { return self.transmit_new(sender, now) };
+        if !self.repeat_now && !sender.fits(lost.end - lost.start) {
+            sender.hold = Hold::Congestion;
+            return None;
+        }
+        self.repeat(sender, now)
+    }
+
+    fn repeat(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
+        let segment = self.board.repeat(now)?;
+        self.needless.note_repetition(now, self.phase != Phase::Open);
+        if segment.start == sender.acknowledged {
+            // The timer is that of the first segment.
+            sender.timer = Ticks::NEVER;
+        }
+        let (start, payload, push) = (segment.start, segment.end - segment.start, segment.push);
+        Some(Piece { start, payload, push, again: true, hold: Hold::Repair })
+    }
+
+    fn transmit_new(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
+        let (timer, was_idle) = (sender.timer, self.board.is_empty());
+        sender.probing = self.repeat_now;
+        let piece = sender.next_new(now, self.bbr.is_none());
+        sender.probing = false;
+        sender.timer = timer;
+        let piece = piece?;
+        if let Some(bbr) = self.bbr.as_mut().filter(|_| was_idle) {
+            bbr.on_restart(now, self.board.rate.is_starved());
+        }
+        self.board.push(now, (piece.start, piece.start + piece.payload), piece.push);
+        Some(piece)
+    }
+
+    fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {
+        self.repeat_now = false;
+        sender.unsettled = true;
+        sender.network = Some(self.in_network());
+        let charge = self.board.charge(piece.payload);
+        if let Some(reduction) = &mut self.reduction {
+            reduction.note_sent(charge);
+        }
+        if let Some(rate) = self.bbr.as_ref().and_then(|bbr| bbr.pacing_rate()) {
+            self.pacer.send(now, piece.payload, rate);
+        }
+        if sender.timer == Ticks::NEVER {
+            sender.timer = now + sender.timeout();
+        }
+    }
+
+    fn wants_to_send(&mut self, sender: &mut Sender) -> bool {
+        match self.board.next_lost() {
+            Some(lost) => sender.fits(lost.end - lost.start),
+            None => sender.has_fitting(),
+        }
+    }
+
+    fn settle(&mut self, sender: &mut Sender, now: Ticks) {
+        if core::mem::take(&mut sender.unsettled) {
+            self.schedule_probe(sender, now);
+            if self.bbr.is_none() {
+                sender.network = Some(self.board.in_flight());
+                sender.note_usage(now, self.phase == Phase::Open);
+            }
+        }
+    }
+
+    /// The application is about to write: so far there may have been too little to send (tcp_rate_check_app_limited()).
+    pub(crate) fn note_starvation(&mut self, sender: &Sender) {
+        let has_room = self.in_network() < sender.window.size;
+        if sender.written - sender.next < self.mss && has_room && self.board.lost() == 0 {
+            let in_flight = self.board.in_flight();
+            self.board.rate.starve(in_flight);
+        }
+    }
+
+    /// A segment with data arrived. Returns how many bytes are newly in order.
+    pub(crate) fn receive(&mut self, (receiver, sender): (&mut Receiver, &Sender), now: Ticks, packet: &Packet) -> u64 {
+        let Packet { start, payload, push, fin, sent, order, .. } = *packet;
+        self.incoming.note_timestamp(start, receiver.told(), sent);
+        let brought = self.incoming.take_in((start, start + payload), order, receiver.arrived());
+        if brought.at_once {
+            receiver.due = Some(now);
+        }
+        if brought.bytes > 0 {
+            let arrival = Arrival { now, payload: brought.bytes, push, fin, sent };
+            receiver.data_arrived(arrival, &sender.rtt, sender.timeout());
+        }
+        brought.bytes
+    }
+
+    /// What an acknowledgement that leaves now says beside the number.
+    pub(crate) fn fill(&self, ack: Ack) -> Ack {
+        Ack { heard: self.incoming.heard(), echo: self.incoming.echo(), ..ack }
+    }
+}

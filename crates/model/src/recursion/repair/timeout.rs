@@ -1,0 +1,60 @@
+//! Timers of a sender that repairs: RFC 6298 §5, and when to look again for what was overtaken.
+
+use super::{Phase, Repair};
+use crate::recursion::sender::Sender;
+use crate::recursion::ticks::Ticks;
+
+impl Repair {
+    /// When the first of the sender's timers runs out.
+    pub(crate) fn timer(&self, sender: &Sender) -> Ticks {
+        sender.timer.min(self.look_again).min(sender.probe_due()).min(self.pacer.due)
+    }
+
+    /// Runs the timer that runs out at `now`; a probe comes before the timeout that it postpones. Of a timeout, returns whether
+    /// something was lost.
+    pub(crate) fn run_timers(&mut self, sender: &mut Sender, now: Ticks) -> Option<bool> {
+        if self.pacer.due <= now {
+            self.pacer.due = Ticks::NEVER;
+        } else if self.look_again <= now {
+            self.look_again(sender, now);
+        } else if sender.probe_due() <= now {
+            self.send_probe(sender, now);
+        } else if sender.timer <= now {
+            let is_needed = self.board.lost() > 0 || self.board.has_dropped();
+            self.time_out(sender, now);
+            return Some(is_needed);
+        }
+        None
+    }
+
+    fn time_out(&mut self, sender: &mut Sender, now: Ticks) {
+        (sender.timer, self.look_again, sender.probe) = (Ticks::NEVER, Ticks::NEVER, None);
+        sender.rtt.back_off();
+        let repairs = self.phase != Phase::Open;
+        // Once per window of data; by the RFCs also when a fast recovery fails.
+        let reduces = match self.phase {
+            Phase::Open => true,
+            Phase::Loss => self.timeouts == 0,
+            Phase::Recovery => !self.habits.counts_segments || sender.acknowledged >= self.recover,
+        };
+        if reduces {
+            self.prepare_undo(sender);
+        }
+        let flight = self.flight_size(sender);
+        match &mut self.bbr {
+            Some(bbr) => bbr.on_timeout(!reduces),
+            None => sender.window.on_timeout(flight, !reduces),
+        }
+        self.board.lose_all(now);
+        sender.window.assign(self.in_network() + self.mss);
+        if let Some(bbr) = &mut self.bbr {
+            bbr.set_window(sender.window.size);
+        }
+        self.reduction = None;
+        self.needless.begin_frto(self.habits.undoes && (!repairs || self.timeouts > 0));
+        (self.new_first, self.repeat_now, self.duplicates) = (false, true, 0);
+        self.timeouts += 1;
+        self.recover = sender.next;
+        self.phase = Phase::Loss;
+    }
+}
