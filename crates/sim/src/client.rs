@@ -58,11 +58,12 @@ impl Client {
         Self::new(terminal, (0, servers), Wish::Once(Some(page)), Some(Instant::START))
     }
 
-    /// A client that loads one page waits until it is told to begin.
-    pub(crate) fn await_trunk(&mut self) {
-        if matches!(self.wish, Wish::Once(_)) {
-            self.next_page = None;
-        }
+    /// The trunk at the client's terminal is opened at `at`: who loads one page waits until it is told to begin, others at least so long.
+    pub(crate) fn await_trunk(&mut self, at: Instant) {
+        self.next_page = match self.wish {
+            Wish::Once(_) => None,
+            _ => self.next_page.map(|first| first.max(at)),
+        };
     }
 
     /// A client that waits begins at `at`.

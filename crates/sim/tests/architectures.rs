@@ -189,6 +189,25 @@ fn users_see_the_same_pages_through_every_architecture() {
     assert!(split.count >= direct.count && split.count < direct.count * 5 / 4);
 }
 
+#[test]
+fn many_terminals_open_their_connections_without_overloading_the_link() {
+    let assignments = [
+        "users.model=zhou-2004",
+        "users.duration=1 min",
+        "users.warm_up=0 s",
+        "run.runs=1",
+        "access.terminals=400",
+        "access.scheme=dedicated",
+        "link.down.rate=40 Mbit/s",
+        "link.down.queue=20 kB",
+        "run.architectures=direct,multiplexed,accelerated",
+    ];
+    let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
+    let [direct, shared, accelerated] = [Architecture::Direct, Architecture::Multiplexed, Architecture::Accelerated]
+        .map(|architecture| row(&simulation, architecture).users.expect("users have times").count);
+    assert!(shared.min(accelerated) > direct * 9 / 10, "{direct}, {shared} and {accelerated} pages");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 

@@ -396,3 +396,6 @@ impl Way {
         Some(mark)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,8 +36,8 @@ pub(crate) enum Event {
     Exit(Parcel),
     /// A timer of an endpoint runs out.
     End { side: Side, leg: u32 },
-    /// The trunk's connections are opened.
-    Trunk,
+    /// The trunk's connections at a terminal are opened.
+    Trunk(u16),
     /// A client has asked its proxy for a connection.
     Connect(u32),
     /// A station of the trunk has something to do.
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
                     self.drain(leg, side)?;
                 }
             }
-            Event::Trunk => self.open_trunk()?,
+            Event::Trunk(terminal) => self.open_trunk(terminal)?,
             Event::Connect(leg) => self.connect(leg)?,
             Event::Station { side, terminal } => {
                 let id = StationId { side, terminal };

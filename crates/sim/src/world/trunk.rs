@@ -7,8 +7,10 @@ use crate::error::SimError;
 use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
 use crate::trunk::{Said, StationId};
+use farhop_link::Access;
+use farhop_scenario::Scenario;
 use farhop_units::{Bytes, Instant};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What a client of farhop's says to ask for a connection to `server:80`, and what hyper answers.
@@ -18,27 +20,36 @@ const CONNECT: [Bytes; 2] = [Bytes::new(47), Bytes::new(56)];
 /// to say about its handshake has been said.
 const SETTLED: Duration = Duration::from_secs(1);
 
+/// What a handshake may take of the link, either way: terminals open their connections one after the other, as they have long done,
+/// lest they all do so at once.
+const HANDSHAKE: Bytes = Bytes::kb(4);
+
 impl World<'_> {
-    /// If the trunk has connections they are opened first; who loads one page waits for that.
+    /// If the trunk has connections they are opened first, by each terminal that has clients; who loads one page waits for that.
     pub(super) fn await_trunk(&mut self) {
-        if self.legs.trunk().is_some_and(|trunk| trunk.connections() > 0) {
-            self.clients.iter_mut().for_each(Client::await_trunk);
-            self.events.push(Instant::START, Event::Trunk);
+        let count = self.legs.trunk().map_or(0, |trunk| trunk.connections());
+        if count == 0 {
+            return;
+        }
+        let pause = pause(self.scenario).saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+        let terminals: BTreeSet<u16> = self.clients.iter().map(Client::terminal).collect();
+        let mut opened = BTreeMap::new();
+        for (place, terminal) in (0..).zip(terminals) {
+            let at = Instant::START + pause.saturating_mul(place);
+            self.events.push(at, Event::Trunk(terminal));
+            opened.insert(terminal, at);
+        }
+        for client in &mut self.clients {
+            client.await_trunk(opened[&client.terminal()]);
         }
     }
 
-    /// Opens the trunk's connections at each terminal that has clients.
-    pub(super) fn open_trunk(&mut self) -> Result<(), SimError> {
+    /// Opens the trunk's connections at a terminal.
+    pub(super) fn open_trunk(&mut self, terminal: u16) -> Result<(), SimError> {
         let Some((count, carrier)) = self.legs.trunk().map(|trunk| (trunk.connections(), trunk.carrier())) else {
             return Ok(());
         };
-        let terminals: BTreeSet<u16> = self.clients.iter().map(Client::terminal).collect();
-        for terminal in terminals {
-            for _ in 0..count {
-                self.open_connection(terminal, carrier)?;
-            }
-        }
-        Ok(())
+        (0..count).try_for_each(|_| self.open_connection(terminal, carrier))
     }
 
     fn open_connection(&mut self, terminal: u16, carrier: Protocol) -> Result<(), SimError> {
@@ -169,4 +180,12 @@ impl World<'_> {
             self.touched.push_back((leg, side));
         }
     }
+}
+
+/// How long the link takes for a handshake, where all terminals share it.
+fn pause(scenario: &Scenario) -> Duration {
+    let is_shared = scenario.link.access != Access::Dedicated;
+    let rates = [Some(&scenario.link.down), is_shared.then_some(&scenario.link.up)];
+    let rate = rates.into_iter().flatten().filter_map(|direction| direction.peak_rate()).min();
+    rate.map_or(Duration::ZERO, |rate| rate.transmission_time(HANDSHAKE))
 }

@@ -1,0 +1,128 @@
+//! Flows over a tube: frames, credit, turns.
+
+use super::*;
+use std::time::Duration;
+
+/// Both ends over a link of 100 ms one way, on which nothing queues.
+struct Link {
+    tube: Tube,
+    now: Instant,
+    packets: VecDeque<(Instant, Side, Packet)>,
+    heard: Vec<(Side, Heard)>,
+}
+
+impl Link {
+    fn new() -> Self {
+        let rates = [Rate::mbps(1), Rate::mbps(10)];
+        let mut link = Self {
+            tube: Tube::open(Instant::START, rates),
+            now: Instant::START,
+            packets: VecDeque::new(),
+            heard: Vec::new(),
+        };
+        link.run(1000);
+        let up = |side| link.heard.contains(&(side, Heard::Up));
+        assert!(up(Side::Near) && up(Side::Far));
+        link.heard.clear();
+        link
+    }
+
+    /// Lets so many ms pass.
+    fn run(&mut self, ms: u64) {
+        let end = self.now + Duration::from_millis(ms);
+        loop {
+            for side in [Side::Near, Side::Far] {
+                while let Some(heard) = self.tube.poll(self.now, side) {
+                    match heard {
+                        Heard::Transmit(packet) => {
+                            self.packets.push_back((self.now + Duration::from_millis(100), side.other(), packet));
+                        }
+                        heard => self.heard.push((side, heard)),
+                    }
+                }
+                self.tube.rearm(self.now, side);
+            }
+            let wakes = self.tube.ends.iter().filter_map(|end| end.wake);
+            let due = wakes.chain(self.packets.front().map(|(at, ..)| *at)).min();
+            let Some(due) = due.filter(|due| *due <= end) else { break };
+            self.now = due;
+            if let Some((_, side, packet)) = self.packets.pop_front_if(|(at, ..)| *at <= due) {
+                self.tube.handle_packet(due, side, &packet);
+            }
+            for side in [Side::Near, Side::Far] {
+                self.tube.handle_timeout(due, side);
+            }
+        }
+        self.now = end;
+    }
+
+    /// The frames that one end has heard.
+    fn frames(&mut self, of: Side) -> Vec<(u32, Mark)> {
+        let heard = core::mem::take(&mut self.heard).into_iter();
+        heard
+            .filter_map(|(side, heard)| match heard {
+                Heard::Frame { flow, mark } if side == of => Some((flow, mark)),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+#[test]
+fn bytes_of_one_instant_share_frames() {
+    let mut link = Link::new();
+    let flow = link.tube.open_flow(link.now, Side::Near, Content::Requested);
+    link.tube.send(link.now, Side::Near, flow, Mark::Connect, 10);
+    for _ in 0..20 {
+        assert_eq!(link.tube.write(Side::Near, flow, Bytes::kb(1)), Bytes::kb(1));
+    }
+    link.run(99);
+    assert_eq!(link.frames(Side::Far), [], "the way takes longer");
+    link.run(901);
+    let rest = Bytes::kb(20) - MAX_DATA;
+    let expected = [Mark::Connect, Mark::Data(MAX_DATA), Mark::Data(rest)].map(|mark| (flow, mark));
+    assert_eq!(link.frames(Side::Far), expected);
+}
+
+#[test]
+fn a_flow_stops_when_its_reader_does() {
+    let mut link = Link::new();
+    let flow = link.tube.open_flow(link.now, Side::Far, Content::Requested);
+    let (mut left, mut taken) = (Bytes::new(5_000_000), Bytes::ZERO);
+    for _ in 0..100 {
+        let now = link.tube.write(Side::Far, flow, left);
+        (left, taken) = (left - now, taken + now);
+        link.run(100);
+    }
+    assert_eq!(taken, INITIAL, "nothing has been granted beyond");
+    link.tube.consumed(link.now, Side::Near, flow, taken);
+    link.run(1000);
+    assert!(link.heard.contains(&(Side::Far, Heard::Room { flow })));
+    assert!(link.tube.write(Side::Far, flow, left) > Bytes::ZERO);
+}
+
+#[test]
+fn flows_wait_in_turn_for_the_send_buffer() {
+    let mut link = Link::new();
+    let flows = [0; 2].map(|_| link.tube.open_flow(link.now, Side::Far, Content::Requested));
+    for flow in flows {
+        link.tube.consumed(link.now, Side::Near, flow, Bytes::ZERO);
+    }
+    link.run(500);
+    let mut left = [Bytes::new(3_000_000); 2];
+    left[0] -= link.tube.write(Side::Far, flows[0], left[0]);
+    assert!(left[0] > Bytes::kb(2000), "the buffer is shorter than that");
+    assert_eq!(link.tube.write(Side::Far, flows[1], left[1]), Bytes::ZERO);
+    for _ in 0..2000 {
+        link.run(1);
+        for (_, heard) in core::mem::take(&mut link.heard) {
+            if let Heard::Room { flow } = heard {
+                let place = usize::from(flow == flows[1]);
+                left[place] -= link.tube.write(Side::Far, flow, left[place]);
+            }
+        }
+    }
+    let written = Bytes::new(3_000_000) - left[1];
+    assert!(written > Bytes::kb(500), "the second has its share: {written}");
+    assert!(left[0] > Bytes::ZERO, "and so has the first");
+}
