@@ -208,6 +208,28 @@ fn many_terminals_open_their_connections_without_overloading_the_link() {
     assert!(shared.min(accelerated) > direct * 9 / 10, "{direct}, {shared} and {accelerated} pages");
 }
 
+/// A user of pages with several hosts, sheets and fonts, behind a satellite.
+const USER: &str = r#"
+version = 1
+link.down = { rate = "20 Mbit/s", delay = "250 ms" }
+link.up = { rate = "2 Mbit/s", delay = "250 ms" }
+wan.delay = "10 ms"
+users = { model = "page-2025", duration = "3 min", warm_up = "0 s" }
+run.runs = 1
+"#;
+
+#[test]
+fn pages_of_several_hosts_and_levels_are_whole_through_trunks() {
+    for architecture in ["rwbp", "multiplexed", "tunnel", "accelerated"] {
+        let only = [format!("run.architectures={architecture}")];
+        let scenario = farhop_scenario::parse("user", USER, &only).expect("it is a scenario");
+        assert!(scenario.page.hosts.len() > 1);
+        let simulation = simulate(&scenario, 1);
+        let users = simulation.rows.first().and_then(|row| row.users).expect("pages are complete");
+        assert!(users.count > 1 && users.unfinished <= 1, "{architecture}: {users:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
