@@ -43,7 +43,8 @@ fn a_prefetching_proxy_takes_as_long_as_the_model_says() {
         for more in ["title=x", "wan.delay=30 ms"] {
             for at in [NEAR, FAR] {
                 let error = difference(name, Architecture::PrefetchConventional, &[more, at]);
-                assert!(error.abs() < 1e-4, "{name}, {more}, {at}: {error:+.6}");
+                // Linux's hosts take up to 100 µs to answer.
+                assert!(error.abs() < 1e-3, "{name}, {more}, {at}: {error:+.6}");
             }
         }
     }

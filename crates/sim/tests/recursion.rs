@@ -95,8 +95,8 @@ fn errors(mut cases: Vec<Compared>) -> (f64, f64) {
     (mean, cases[0].error().abs())
 }
 
-/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding. Linux's batches, jiffies, and what it learns of
-/// the size of packets are the simulator's alone.
+/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding. Linux's batches, jiffies, the time of its hosts,
+/// and what it learns of the size of packets are the simulator's alone.
 fn check(cases: Vec<Compared>) {
     let is_linux = |case: &Compared| case.assignments.iter().any(|text| text == "tcp.profile=linux");
     let (linux, exact): (Vec<_>, Vec<_>) = cases.into_iter().partition(is_linux);
@@ -212,5 +212,6 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
     ];
     let only_direct = || vec!["run.architectures=direct".to_owned()];
     let (mean, most) = errors(shipped.into_iter().filter_map(|name| compare(name, only_direct())).collect());
-    assert!(mean < 1e-5 && most < 1e-4);
+    // Hosts take up to 100 µs to answer.
+    assert!(mean < 1e-3 && most < 5e-3);
 }

@@ -3,8 +3,10 @@
 //! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, at once when the sender pushed (the
 //! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
-//! timer. Left out: Linux's ACK compression for SACK, deferral to the end of a softirq burst, GRO.
+//! timer. What arrives out of order Linux acknowledges at once three times, and then at most once per millisecond (`tcp_comp_sack_*`);
+//! what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
+use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
@@ -16,6 +18,13 @@ const DELAY_MAX_INTERACTIVE: Duration = Duration::from_millis(200);
 /// Bound for all others: half a second.
 const DELAY_MAX: Duration = Duration::from_millis(500);
 
+/// TCP_FASTRETRANS_THRESH: so many duplicates tell the sender of a loss, and are not held back.
+const TELLING: u32 = 3;
+/// `tcp_comp_sack_delay_ns`, a share of the round trip if that is less, and `tcp_comp_sack_nr`.
+const COMPRESSION: Duration = Duration::from_millis(1);
+const COMPRESSION_SHARE: u32 = 20;
+const MOST_COMPRESSED: u32 = 44;
+
 /// Data that arrived in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
@@ -24,8 +33,9 @@ pub(crate) struct Arrival {
     pub(crate) unacknowledged: Bytes,
     pub(crate) mss: Bytes,
     pub(crate) push: bool,
-    /// The receive window's offer has grown with these bytes.
+    /// The receive window's offer has grown with these bytes; and what it is.
     pub(crate) window_grew: bool,
+    pub(crate) window: Bytes,
     /// The receiver's own retransmission timeout, and its smoothed round-trip time.
     pub(crate) rto: Duration,
     pub(crate) rtt: Option<Duration>,
@@ -45,6 +55,10 @@ pub(crate) struct Acknowledger {
     delay: Duration,
     interactive: bool,
     last_arrival: Option<Instant>,
+    /// What was expected when data last arrived out of order, how often it has been acknowledged for that, and how many
+    /// acknowledgements are held back.
+    told: (Sequence, u32),
+    held_back: u32,
 }
 
 impl Acknowledger {
@@ -58,6 +72,8 @@ impl Acknowledger {
             delay: ATO_MIN,
             interactive: false,
             last_arrival: None,
+            told: (Sequence::SYN, 0),
+            held_back: 0,
         }
     }
 
@@ -69,6 +85,33 @@ impl Acknowledger {
     /// Something must be acknowledged at once: out of order, filling a hole, a SYN or a FIN (RFC 5681 §4.2).
     pub(crate) fn demand(&mut self, now: Instant) {
         self.due = Some(now);
+    }
+
+    /// Data arrived beyond `expected` (__tcp_ack_snd_check()).
+    pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) {
+        let is_quick = self.quick > 0 && !self.interactive;
+        if !matches!(self.policy, AckPolicy::Linux { .. }) || is_quick || self.held_back >= MOST_COMPRESSED {
+            return self.demand(now);
+        }
+        if self.told.0 != expected {
+            self.told = (expected, 0);
+        }
+        if self.told.1 < TELLING {
+            self.told.1 += 1;
+            return self.demand(now);
+        }
+        self.held_back += 1;
+        let delay = rtt.map_or(COMPRESSION, |rtt| COMPRESSION.min(rtt / COMPRESSION_SHARE));
+        self.due = Some(self.due.map_or(now + delay, |due| due.min(now + delay)));
+    }
+
+    /// What has arrived before arrived again (tcp_enter_quickack_mode()).
+    pub(crate) fn arrived_again(&mut self, now: Instant, window: Bytes, mss: Bytes) {
+        if let AckPolicy::Linux { quick } = self.policy {
+            self.quick = self.quick.max(quick_segments(window, mss, quick));
+            (self.interactive, self.delay) = (false, ATO_MIN);
+        }
+        self.demand(now);
     }
 
     /// Data arrived in order.
@@ -102,6 +145,7 @@ impl Acknowledger {
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick-ACK mode again.
     fn adapt(&mut self, arrival: Arrival, quick: u32) {
+        let quick = self.quick.max(quick_segments(arrival.window, arrival.mss, quick));
         let Some(last) = self.last_arrival else {
             self.quick = quick;
             return;
@@ -131,7 +175,7 @@ impl Acknowledger {
         if self.due.take().is_some() {
             self.quick = self.quick.saturating_sub(1);
         }
-        self.segments = 0;
+        (self.segments, self.held_back) = (0, 0);
     }
 
     /// Data went out: within the delay after data came in, the connection is interactive (tcp_event_data_sent()).
@@ -145,6 +189,12 @@ impl Acknowledger {
         self.delay = if self.interactive { ATO_MIN } else { (self.delay * 2).min(rto) };
         self.interactive = false;
     }
+}
+
+/// How many segments are acknowledged one by one: what fills half the window, two if that is none (tcp_incr_quickack()).
+fn quick_segments(window: Bytes, mss: Bytes, most: u32) -> u32 {
+    let half = window.get() / (2 * mss.get().max(1));
+    u32::try_from(if half == 0 { 2 } else { half }).map_or(most, |half| half.min(most))
 }
 
 /// The next tick strictly after `now` of a clock that ticks at multiples of `period`.
@@ -166,7 +216,16 @@ mod tests {
 
     fn arrival(ms: u64, unacknowledged: Bytes, push: bool) -> Arrival {
         let now = Instant::START + Duration::from_millis(ms);
-        Arrival { now, unacknowledged, mss: MSS, push, window_grew: false, rto: Duration::from_millis(700), rtt: None }
+        Arrival {
+            now,
+            unacknowledged,
+            mss: MSS,
+            push,
+            window_grew: false,
+            window: Bytes::kb(64),
+            rto: Duration::from_millis(700),
+            rtt: None,
+        }
     }
 
     /// Delay of the acknowledgement for a single full segment at `ms`, in ms; zero is at once.
@@ -232,5 +291,49 @@ mod tests {
         acks.data_arrived(arrival(0, MSS, false));
         acks.data_arrived(arrival(10, MSS * 2, false));
         assert_eq!(acks.due(), Some(arrival(10, MSS, false).now));
+    }
+
+    #[test]
+    fn linux_is_quick_for_half_a_small_window() {
+        let quick = |window: u64| {
+            let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
+            let at_once = |ms: u64| {
+                acks.data_arrived(Arrival { window: Bytes::new(window), ..arrival(ms, MSS, false) });
+                let is_now = acks.due() == Some(arrival(ms, MSS, false).now);
+                acks.acknowledged();
+                is_now
+            };
+            (0..20).map(at_once).take_while(|is_now| *is_now).count()
+        };
+        assert_eq!([quick(65_160), quick(16_384), quick(2000)], [16, 5, 2]);
+    }
+
+    #[test]
+    fn linux_holds_back_what_tells_nothing_new_of_a_loss() {
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
+        let mut due = |ms: u64, expected: Sequence, rtt_ms: u64| {
+            acks.out_of_order(at(ms), expected, Some(Duration::from_millis(rtt_ms)));
+            let due = acks.due().expect("it is acknowledged").since(at(ms));
+            acks.acknowledged();
+            due.as_micros()
+        };
+        let first = Sequence::FIRST_BYTE;
+        assert_eq!([1, 2, 3, 4, 5].map(|ms| due(ms, first, 100)), [0, 0, 0, 1000, 1000]);
+        assert_eq!(due(6, first, 10), 500, "a twentieth of the round trip");
+        assert_eq!(due(7, first + MSS, 100), 0, "progress");
+        let mut acks = acknowledger(Profile::Rfc, FirstAck::Delayed);
+        (0..9).for_each(|ms| acks.out_of_order(at(ms), first, None));
+        assert_eq!(acks.due(), Some(at(8)), "RFC 5681 §4.2: at once");
+    }
+
+    #[test]
+    fn linux_is_quick_again_after_a_repetition() {
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
+        (0..16).for_each(|ms| _ = delay(&mut acks, ms, false));
+        assert_eq!(delay(&mut acks, 16, false), 44);
+        acks.arrived_again(Instant::START + Duration::from_millis(20), Bytes::kb(64), MSS);
+        acks.acknowledged();
+        assert_eq!([delay(&mut acks, 21, false), delay(&mut acks, 22, false)], [0, 0]);
     }
 }

@@ -86,6 +86,8 @@ pub(crate) struct Behavior {
     /// What may be sent at once goes down the host in batches of a millisecond's worth (TSO, GSO), and the last segment of a batch is
     /// pushed.
     pub(crate) batches: bool,
+    /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take.
+    pub(crate) reaction: Duration,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,
     /// Payload that the send buffer holds at its largest, sent or not; `None` is unlimited.
@@ -149,6 +151,7 @@ impl Behavior {
             counts_segments: true,
             limited_transmit: true,
             batches: true,
+            reaction: Duration::from_micros(100),
             autotunes_window: true,
             send_buffer: Some(LINUX_SEND_BUFFER),
             linear_syn_timeouts: 4,
@@ -178,6 +181,7 @@ impl Behavior {
             counts_segments: false,
             limited_transmit: false,
             batches: false,
+            reaction: Duration::ZERO,
             autotunes_window: false,
             send_buffer: None,
             linear_syn_timeouts: 0,
@@ -207,6 +211,7 @@ impl Behavior {
             counts_segments: false,
             limited_transmit: true,
             batches: false,
+            reaction: Duration::ZERO,
             autotunes_window: false,
             send_buffer: None,
             linear_syn_timeouts: 0,

@@ -72,6 +72,8 @@ pub struct Endpoint {
     ecn: bool,
     connected: bool,
     closed: bool,
+    /// When the host gets to answer what has arrived, if it is to.
+    answering: Option<Instant>,
     /// When the next timer runs out.
     due: Option<Instant>,
 }
@@ -96,7 +98,8 @@ impl Endpoint {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
         let outputs = VecDeque::new();
         let (wants_ecn, ecn, connected, closed) = (config.ecn, false, false, false);
-        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, due: None })
+        let answering = None;
+        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, answering, due: None })
     }
 
     /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
@@ -155,14 +158,24 @@ impl Endpoint {
         if received.finished {
             self.outputs.push_back(Output::Finished { at: now });
         }
-        self.flush(now);
+        match self.sender.reaction(now) {
+            // An acknowledgement that arrives meanwhile is answered with the first.
+            Some(reaction) if self.receiver.ack_due().is_none_or(|due| due > now) => {
+                self.answering.get_or_insert(now + reaction);
+                self.set_due();
+            }
+            _ => self.flush(now),
+        }
         self.report_closed(now);
     }
 
     /// Runs every timer that is due at or before `now`, at the time it was due.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(due) = self.due.filter(|due| *due <= now) {
-            if self.sender.next_timeout() == Some(due) {
+            // What was to be answered is sent below, in any case.
+            if self.answering == Some(due) {
+                self.answering = None;
+            } else if self.sender.next_timeout() == Some(due) {
                 self.sender.handle_timer(due);
             } else {
                 self.receiver.handle_timer(self.sender.rtt.rto());
@@ -210,7 +223,13 @@ impl Endpoint {
         if self.receiver.ack_due().is_some_and(|due| due <= now) {
             self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
         }
-        self.due = earliest(self.sender.next_timeout(), self.receiver.ack_due());
+        self.answering = None;
+        self.set_due();
+    }
+
+    fn set_due(&mut self) {
+        let timers = earliest(self.sender.next_timeout(), self.receiver.ack_due());
+        self.due = earliest(timers, self.answering);
     }
 
     /// Fills the segment in where it will wait for the owner: copying it there would cost more than all the rest.
@@ -323,13 +342,44 @@ mod tests {
         let (soon, later) = (now + Duration::from_millis(100), now + Duration::from_millis(101));
         // The repetition is acknowledged, and nothing else: RFC 5682 §3.1 step 2b.
         server.handle_segment(soon, &segment(5000, 1, false));
+        assert_eq!(collect(&mut server), [], "a host takes a little time");
+        server.handle_timeout(soon + Duration::from_micros(100));
         assert_eq!(collect(&mut server), [11, 12], "the probe was segment 10");
         // A duplicate shows that the loss was real (step 3a).
         let mut duplicate = segment(5000, 1, false);
         let start = Sequence::FIRST_BYTE + config.mss * 11;
         duplicate.add_sack_block(crate::SackBlock { start, end: start + config.mss });
         server.handle_segment(later, &duplicate);
+        server.handle_timeout(later + Duration::from_micros(100));
         assert_eq!(collect(&mut server)[0], 1);
+    }
+
+    #[test]
+    fn a_linux_host_takes_a_little_to_answer_with_data_and_never_the_same() {
+        let reactions = |profile| {
+            let config = TcpConfig::of(profile);
+            let answered = |ms: u64| {
+                let mut server = Endpoint::listen(&config).expect("a controller there is");
+                server.handle_segment(at(ms), &Segment { syn: true, ..Segment::default() });
+                let ack = Segment {
+                    sequence: Sequence::FIRST_BYTE,
+                    acknowledgment: Some(Sequence::FIRST_BYTE),
+                    window: Bytes::kb(64),
+                    ..Segment::default()
+                };
+                server.handle_segment(at(ms + 100), &ack);
+                server.write(at(ms + 100), config.mss * 30);
+                outputs(&mut server);
+                let next = Segment { acknowledgment: Some(Sequence::FIRST_BYTE + config.mss * 2), ..ack };
+                server.handle_segment(at(ms + 200), &next);
+                server.handle_timeout(at(ms + 201));
+                transmit_times(&mut server)[0].since(at(ms + 200))
+            };
+            (0..20).map(answered).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(reactions(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
+        let linux = reactions(Profile::Linux);
+        assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(100)), "{linux:?}");
     }
 
     #[test]

@@ -113,8 +113,12 @@ impl Receiver {
         }
         let filling = !self.islands.is_empty();
         let received = self.accept(expected, segment);
-        if received.bytes == Bytes::ZERO || received.finished || filling {
-            // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
+        // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
+        if segment.sequence > expected && segment.payload > Bytes::ZERO && !received.finished {
+            self.acks.out_of_order(now, expected, self.window.round_trip().or(trip.smoothed));
+        } else if segment.end() <= expected && segment.payload > Bytes::ZERO {
+            self.acks.arrived_again(now, self.window.promised(expected), self.mss);
+        } else if received.bytes == Bytes::ZERO || received.finished || filling {
             self.acks.demand(now);
         }
         if received.bytes > Bytes::ZERO {
@@ -201,7 +205,8 @@ impl Receiver {
         let window_grew = self.window.data_arrived(now, segment.payload, expected, waiting);
         let unacknowledged = expected - self.told;
         let (mss, rto, rtt) = (self.mss, trip.rto, trip.smoothed);
-        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, rto, rtt };
+        let window = self.window.promised(expected);
+        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, rto, rtt };
         self.acks.data_arrived(arrival);
     }
 

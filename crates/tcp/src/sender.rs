@@ -20,6 +20,7 @@ use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
 use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
+use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -192,6 +193,19 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn close(&mut self) {
         self.closing = true;
+    }
+
+    /// How long the host takes to answer what has arrived at `now`, if it has something to send. Without this drop-tail queues and
+    /// flows that clock themselves fall into step, and it is always the same packets that find a queue full (Floyd & Jacobson, "On
+    /// traffic phase effects in packet-switched gateways", 1992).
+    pub(crate) fn reaction(&self, now: Instant) -> Option<Duration> {
+        let most = u64::try_from(self.behavior.reaction.as_nanos()).unwrap_or(0);
+        let has_more = self.written > self.next || self.scoreboard.lost() > 0;
+        if most == 0 || !has_more || !self.is_established() {
+            return None;
+        }
+        let drawn = Stream::new(now.as_nanos(), self.next.number()).below(0, most);
+        Some(Duration::from_nanos(drawn))
     }
 
     /// The next segment to send now; to be called until there is none.

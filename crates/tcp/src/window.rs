@@ -107,6 +107,16 @@ impl ReceiveWindow {
         self.offer
     }
 
+    /// The window that the other side knows of.
+    pub(crate) fn promised(&self, expected: Sequence) -> Bytes {
+        self.edge - expected
+    }
+
+    /// The round trip as the receiver sees it.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.tuning.as_ref().and_then(|tuning| tuning.trip.estimate)
+    }
+
     /// The window to advertise now, beyond `expected`.
     pub(crate) fn promise(&mut self, expected: Sequence) -> Bytes {
         let edge = self.possible_edge(expected);

@@ -124,7 +124,11 @@ fn loads_without_end_are_refused_at_once() {
 
 #[test]
 fn no_time_is_a_gap_and_no_infinite_goodput() {
-    assert_eq!(reason(&NOTHING), "a path without delay and with unlimited rates takes no time");
+    // Linux's hosts take a little.
+    assert_eq!(
+        reason(&[&NOTHING[..], &["tcp.profile=rfc"]].concat()),
+        "a path without delay and with unlimited rates takes no time"
+    );
 }
 
 #[test]

@@ -55,7 +55,9 @@ fn a_receiver_that_does_not_read_stops_the_sender_until_it_does() {
     let start = network.now;
     network.hold(End::Client, Bytes::ZERO);
     assert!(network.run_until(|network| network.seen(End::Client).received > stuck));
-    assert_eq!(network.now.since(start), Duration::from_millis(100), "the window is announced at once");
+    let took = network.now.since(start);
+    let soon = Duration::from_millis(100)..Duration::from_micros(100_100);
+    assert!(soon.contains(&took), "the window is announced at once, and a host takes a little time: {took:?}");
 }
 
 #[test]

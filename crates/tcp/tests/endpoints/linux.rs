@@ -59,8 +59,8 @@ fn downloads_take_as_long_as_on_linux() {
         (case(Cubic, 5000, 10, 100, Some(60)), 5.957, 0.02),
         (case(Reno, 5000, 10, 100, Some(60)), 8.270, 0.02),
         (case(Bbr, 5000, 10, 100, Some(60)), 5.345, 0.02),
-        // Two runs, 11.36 and 11.94 s.
-        (case(Cubic, 20_000, 50, 300, Some(1000)), 11.65, 0.04),
+        // Five runs, 11.12, 11.36, 11.94, 12.12 and 16.44 s.
+        (case(Cubic, 20_000, 50, 300, Some(1000)), 11.94, 0.05),
         (case(Bbr, 20_000, 50, 300, Some(1000)), 9.920, 0.04),
     ];
     for (case, expected, tolerance) in measured {
