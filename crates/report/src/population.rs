@@ -85,5 +85,7 @@ pub(crate) fn unfinished(results: &Results) -> Option<String> {
     let rows = results.rows.iter().filter_map(|row| Some((row, count(row)?)));
     let counts: Vec<String> =
         rows.map(|(row, count)| format!("{} {count} ({})", row.architecture, row.source)).collect();
-    (!counts.is_empty()).then(|| format!("not complete when the measured time ended: {}", counts.join(", ")))
+    let is_log = results.rows.iter().any(|row| row.log.is_some());
+    let what = if is_log { "requests not answered" } else { "pages not complete when the measured time ended" };
+    (!counts.is_empty()).then(|| format!("{what}: {}", counts.join(", ")))
 }

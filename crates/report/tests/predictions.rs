@@ -5,7 +5,7 @@ mod predictions;
 mod sample;
 
 use farhop_report::{grid_csv, grid_html, grid_table, html, table};
-use farhop_results::{Architecture, Grid, GridPoint};
+use farhop_results::{Architecture, Grid, GridPoint, RequestTimes};
 use predictions::{grid, populations, predictions};
 
 /// What is between `start` and `end`, if both are there.
@@ -55,6 +55,39 @@ fn users_have_a_line_for_pages_and_one_for_objects() {
     assert!(page.contains("Half of the users' pages load within <b class=\"a-accelerated\">1.100 s</b>"));
     assert!(page.contains("median 3.100 s, mean 4.020 s, 95th percentile 9.400 s"));
     assert!(page.contains("href=\"#users\"") && !html(&predictions()).contains("href=\"#users\""));
+}
+
+#[test]
+fn the_requests_of_a_log_have_a_line() {
+    let mut results = populations();
+    results.rows.truncate(1);
+    results.rows[0].users = None;
+    results.rows[0].log = Some(RequestTimes {
+        sample_count: 421,
+        sample_p50_s: 3.1,
+        sample_p95_s: 9.4,
+        sample_mean_s: 4.02,
+        sample_mean_error_s: None,
+        answered: 6730,
+        unanswered: 6,
+        peak_queue_bytes: 256_000,
+        peak_queue_up_bytes: 1500,
+        dropped: 12,
+        peak_connections: 210,
+        down_used: Some(0.97),
+    });
+    let text = table(&results);
+    let requests =
+        text.split_once("\nWhat the log's requests met:\n").map(|(_, requests)| requests).unwrap_or_default();
+    insta::assert_snapshot!(requests, @"
+    ─────────────────────────────────────────────────────────────────────────
+     architecture   source      what       count   p50, s   p95, s   mean, s
+    ─────────────────────────────────────────────────────────────────────────
+     direct         simulated   requests     421    3.100    9.400     4.020
+    ─────────────────────────────────────────────────────────────────────────
+    requests not answered: direct 6 (simulated)
+    ");
+    assert!(html(&results).contains("Half of the log's requests are answered within <b"));
 }
 
 #[test]
