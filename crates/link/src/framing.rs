@@ -1,10 +1,10 @@
 //! What the link adds to every packet on the wire.
 
 use crate::Count;
-use crate::text::Terms;
 use core::fmt;
 use core::num::NonZeroU32;
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, ParseError};
 
 /// Frame headers and coding. The serializer is busy for `(packet + overhead) × redundancy`; queues, counters and logs count

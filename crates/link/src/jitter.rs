@@ -7,9 +7,9 @@
 
 use crate::Port;
 use crate::random::{self, Impairment, Stream};
-use crate::text::{Terms, time};
 use core::fmt;
 use core::str::FromStr;
+use farhop_units::terms::{Terms, time};
 use farhop_units::{ParseError, duration};
 use std::time::Duration;
 

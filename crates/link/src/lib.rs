@@ -63,7 +63,6 @@ mod random;
 mod reordering;
 pub mod replay;
 mod serializer;
-mod text;
 pub mod trace;
 
 pub use access::{

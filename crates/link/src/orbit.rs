@@ -22,10 +22,10 @@ mod pauses;
 
 pub(crate) use pauses::Pauses;
 
-use crate::text::Terms;
 use core::fmt;
 use core::ops::{Range, RangeInclusive};
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{Instant, ParseError, duration};
 use pass::Passes;
 use std::time::Duration;

@@ -20,6 +20,7 @@ mod number;
 mod probability;
 pub mod random;
 mod rate;
+pub mod terms;
 
 pub use bytes::Bytes;
 pub use instant::Instant;

@@ -16,9 +16,9 @@ use super::contention::Contention;
 use super::format::{Backoff, some_time, time, write_backoff};
 use super::layout::{Layout, Need, SHORTEST_FRAME, Shape};
 use super::{AccessCounters, Action, FrameFormat};
-use crate::text::Terms;
 use core::fmt;
 use core::num::{NonZeroU16, NonZeroU32};
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, Instant, ParseError, Rate};
 use std::time::Duration;
 

@@ -26,8 +26,8 @@
 use super::format::{Backoff, FrameFormat, REQUEST_FIELD, RequestSlots, bytes, number, some_bytes, write_backoff};
 use super::layout::{Need, Shape, usual_request_slots};
 use super::policy::{Ask, View};
-use crate::text::Terms;
 use core::fmt;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, ParseError, Rate};
 
 /// CFDAMA: `cfdama requests=piggyback`.

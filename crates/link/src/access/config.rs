@@ -5,10 +5,10 @@
 
 use super::{AlohaPeriodic, Cfdama, Dama, FixedTdma, SlottedAloha};
 use crate::DirectionConfig;
-use crate::text::Terms;
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::ParseError;
+use farhop_units::terms::Terms;
 
 /// How terminals share the way up.
 #[derive(Debug, Clone, PartialEq, Default)]

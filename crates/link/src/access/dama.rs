@@ -22,9 +22,9 @@
 use super::format::{FrameFormat, REQUEST_FIELD, RequestSlots, number, rate, some_time, time};
 use super::layout::{Layout, Need, Shape, usual_request_slots};
 use super::policy::{Ask, View};
-use crate::text::Terms;
 use core::fmt;
 use core::num::NonZeroU32;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, Instant, ParseError, Rate};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! What schemes have in common as a scenario describes them: frames, request slots, backoff.
 
-use crate::text::Terms;
 use core::fmt;
 use core::num::NonZeroU32;
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, ParseError, Rate, duration};
 use std::time::Duration;
 

@@ -18,9 +18,9 @@
 use super::format::{Backoff, FrameFormat, REQUEST_FIELD, RequestSlots, bytes, count, some_time, time, write_backoff};
 use super::layout::{Need, Shape, usual_request_slots};
 use super::policy::{Ask, View};
-use crate::text::Terms;
 use core::fmt;
 use core::num::NonZeroU32;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, ParseError, Rate};
 use std::time::Duration;
 

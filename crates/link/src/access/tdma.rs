@@ -9,8 +9,8 @@
 
 use super::format::FrameFormat;
 use super::layout::{Need, Shape};
-use crate::text::Terms;
 use core::fmt;
+use farhop_units::terms::Terms;
 use farhop_units::{ParseError, Rate};
 
 /// Fixed TDMA: `tdma frame=… slots=…`, with at least one slot per terminal.

@@ -1,8 +1,8 @@
 //! How packets are lost, as a scenario describes it.
 
-use crate::text::Terms;
 use core::fmt;
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{ParseError, Probability};
 
 /// How packets are lost at the end of the pipe.

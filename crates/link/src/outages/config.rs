@@ -1,8 +1,8 @@
 //! When a direction is down, as a scenario describes it.
 
-use crate::text::{Terms, time};
 use core::fmt;
 use core::str::FromStr;
+use farhop_units::terms::{Terms, time};
 use farhop_units::{Instant, ParseError, duration};
 use std::sync::Arc;
 use std::time::Duration;

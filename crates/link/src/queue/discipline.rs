@@ -1,8 +1,8 @@
 //! Which waiting packet goes next, and which is dropped.
 
-use crate::text::Terms;
 use core::fmt;
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{Bytes, ParseError, duration};
 use std::time::Duration;
 

@@ -10,9 +10,9 @@
 //! takes time in proportion.
 
 use super::{MAX_ENTRIES, Trace, TraceRecord, TraceStep, check_count, rate_or_nothing};
-use crate::text::Terms;
 use core::fmt;
 use core::str::FromStr;
+use farhop_units::terms::Terms;
 use farhop_units::{ParseError, duration};
 use std::time::Duration;
 

@@ -1,76 +1,57 @@
-//! A word and `name=value` terms, separated by blanks, which are taken one by one.
+//! What the terms of a distribution's text may be: quantities, numbers, shapes, moments, percentiles.
 
 use super::Quantity;
 use super::law::Moments;
-use farhop_units::ParseError;
+use farhop_units::{ParseError, terms};
 
 pub(super) const ACCEPTED: &str = "constant, uniform, exponential, pareto, lognormal, gamma, weibull, zipf or percentiles with their \
     parameters, e.g. \"pareto least=1kB shape=1.1\", or a mixture, e.g. \"80% constant value=250B | 20% constant value=1kB\"";
-/// More than any description needs, and few enough to compare each with each.
-pub(super) const MOST_TERMS: usize = 64;
 /// Parameters beyond this are mistakes, and their powers would overflow.
 const LARGEST: f64 = 1e18;
 /// Exponents and shapes beyond these are mistakes.
 const SHAPES: core::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
-/// What is left of a description.
-pub(super) struct Terms<'a> {
-    pub(super) word: &'a str,
-    terms: Vec<(&'a str, &'a str)>,
-}
+/// The terms of a description, as what distributions have for parameters.
+pub(super) struct Terms<'a>(terms::Terms<'a>);
 
 impl<'a> Terms<'a> {
     pub(super) fn split(text: &'a str) -> Result<Self, ParseError> {
-        let mut parts = text.split_whitespace();
-        let word = parts.next().unwrap_or_default();
-        let term = |part: &'a str| {
-            part.split_once('=').ok_or_else(|| ParseError::new(format!("no \"=\" in \"{part}\""), ACCEPTED))
-        };
-        let terms: Vec<_> = parts.take(MOST_TERMS + 1).map(term).collect::<Result<_, _>>()?;
-        if terms.len() > MOST_TERMS {
-            return Err(ParseError::new(format!("more than {MOST_TERMS} terms"), ACCEPTED));
-        }
-        Ok(Self { word, terms })
+        terms::Terms::split(text, ACCEPTED).map(Self)
+    }
+
+    pub(super) fn word(&self) -> &'a str {
+        self.0.word
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.terms.iter().any(|(known, _)| *known == name)
+        self.0.has(name)
     }
 
-    fn take(&mut self, name: &str) -> Result<&'a str, ParseError> {
-        let missing = || ParseError::new(format!("no \"{name}\" for \"{}\"", self.word), ACCEPTED);
-        let place = self.terms.iter().position(|(known, _)| *known == name).ok_or_else(missing)?;
-        Ok(self.terms.remove(place).1)
+    fn get<T>(&self, name: &'static str, parse: impl FnOnce(&str) -> Result<T, ParseError>) -> Result<T, ParseError> {
+        let missing = || ParseError::new(format!("no \"{name}\" for \"{}\"", self.0.word), ACCEPTED);
+        self.0.get(name, parse)?.ok_or_else(missing)
     }
 
     /// A quantity in base units.
-    pub(super) fn value<Q: Quantity>(&mut self, name: &str) -> Result<f64, ParseError> {
-        let explain = |error: ParseError| ParseError::new(format!("{name}: {}", error.problem), error.accepted);
-        let number = Q::read(self.take(name)?).map_err(explain)?.number();
-        if number <= LARGEST {
-            return Ok(number);
-        }
-        Err(ParseError::new(format!("{name}: {number} is too large"), format!("at most {LARGEST}")))
+    pub(super) fn value<Q: Quantity>(&self, name: &'static str) -> Result<f64, ParseError> {
+        self.get(name, value::<Q>)
     }
 
     /// A quantity above zero in base units.
-    pub(super) fn positive<Q: Quantity>(&mut self, name: &str) -> Result<f64, ParseError> {
-        let value = self.value::<Q>(name)?;
-        if value > 0.0 {
-            return Ok(value);
-        }
-        Err(ParseError::new(format!("{name} is nothing"), "more than nothing"))
+    pub(super) fn positive<Q: Quantity>(&self, name: &'static str) -> Result<f64, ParseError> {
+        self.get(name, positive::<Q>)
     }
 
     /// A number without a unit, of either sign.
-    pub(super) fn number(&mut self, name: &str) -> Result<f64, ParseError> {
-        let text = self.take(name)?;
-        let number = text.parse().ok().filter(|number: &f64| number.abs() <= LARGEST);
-        number.ok_or_else(|| ParseError::new(format!("{name}: \"{text}\" is no number"), "a number, e.g. 1.5"))
+    pub(super) fn number(&self, name: &'static str) -> Result<f64, ParseError> {
+        self.get(name, |text| {
+            let number = text.parse().ok().filter(|number: &f64| number.abs() <= LARGEST);
+            number.ok_or_else(|| ParseError::new(format!("\"{text}\" is no number"), "a number, e.g. 1.5"))
+        })
     }
 
     /// An exponent or shape.
-    pub(super) fn shape(&mut self, name: &str) -> Result<f64, ParseError> {
+    pub(super) fn shape(&self, name: &'static str) -> Result<f64, ParseError> {
         let shape = self.number(name)?;
         if SHAPES.contains(&shape) {
             return Ok(shape);
@@ -79,7 +60,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Mean and deviation, of which neither may be lost beside the other.
-    pub(super) fn moments<Q: Quantity>(&mut self) -> Result<Moments, ParseError> {
+    pub(super) fn moments<Q: Quantity>(&self) -> Result<Moments, ParseError> {
         let (mean, deviation) = (self.positive::<Q>("mean")?, self.positive::<Q>("deviation")?);
         let ratio = deviation / mean;
         if (0.001..=1000.0).contains(&ratio) {
@@ -90,10 +71,8 @@ impl<'a> Terms<'a> {
 
     /// All terms as percentages and quantities.
     pub(super) fn percentiles<Q: Quantity>(&mut self) -> Result<Vec<(f64, f64)>, ParseError> {
-        let mut points = Vec::new();
-        while let Some((name, _)) = self.terms.first().copied() {
-            points.push((percent(name)?, self.positive::<Q>(name)?));
-        }
+        let point = |(name, text): (&str, &str)| Ok((percent(name)?, positive::<Q>(text)?));
+        let points: Vec<(f64, f64)> = self.0.all().into_iter().map(point).collect::<Result<_, ParseError>>()?;
         let rising = points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
         let first = points.first().is_some_and(|(percent, _)| *percent <= 0.0);
         let last = points.last().is_some_and(|(percent, _)| *percent >= 100.0);
@@ -106,11 +85,21 @@ impl<'a> Terms<'a> {
 
     /// Checks that nothing is left.
     pub(super) fn finish(&self) -> Result<(), ParseError> {
-        match self.terms.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(ParseError::new(format!("\"{name}\" is no term of \"{}\"", self.word), ACCEPTED)),
-        }
+        self.0.finish()
     }
+}
+
+fn value<Q: Quantity>(text: &str) -> Result<f64, ParseError> {
+    let number = Q::read(text)?.number();
+    if number <= LARGEST {
+        return Ok(number);
+    }
+    Err(ParseError::new(format!("{number} is too large"), format!("at most {LARGEST}")))
+}
+
+fn positive<Q: Quantity>(text: &str) -> Result<f64, ParseError> {
+    let value = value::<Q>(text)?;
+    if value > 0.0 { Ok(value) } else { Err(ParseError::new("nothing", "more than nothing")) }
 }
 
 /// A percentage as a number up to 100.

@@ -2,11 +2,12 @@
 
 use super::law::{Bounded, Bounds, Law, Moments, is_weibull};
 use super::special::PowerSum;
-use super::terms::{ACCEPTED, MOST_TERMS, Terms, percent};
+use super::terms::{ACCEPTED, Terms, percent};
 use super::{Distribution, Quantity};
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::ParseError;
+use farhop_units::terms::MOST_TERMS;
 
 const BETWEEN_PARTS: &str = "|";
 /// Up to this many ranks, the formula for their sum can tell each from the next.
@@ -41,13 +42,13 @@ fn part<Q: Quantity>(text: &str) -> Result<(f64, Bounded), ParseError> {
 fn bounded<Q: Quantity>(text: &str) -> Result<Bounded, ParseError> {
     let mut terms = Terms::split(text)?;
     let law = law::<Q>(&mut terms)?;
-    let bounds = bounds::<Q>(&law, &mut terms)?;
+    let bounds = bounds::<Q>(&law, &terms)?;
     terms.finish()?;
     Ok(Bounded { law, bounds })
 }
 
 fn law<Q: Quantity>(terms: &mut Terms<'_>) -> Result<Law, ParseError> {
-    Ok(match terms.word {
+    Ok(match terms.word() {
         "constant" => Law::Constant(terms.value::<Q>("value")?),
         "uniform" => {
             let (least, most) = (terms.value::<Q>("least")?, terms.value::<Q>("most")?);
@@ -83,7 +84,7 @@ fn zipf(count: f64, exponent: f64) -> Result<Law, ParseError> {
 }
 
 /// The bounds, if they leave anything to draw.
-fn bounds<Q: Quantity>(law: &Law, terms: &mut Terms<'_>) -> Result<Bounds, ParseError> {
+fn bounds<Q: Quantity>(law: &Law, terms: &Terms<'_>) -> Result<Bounds, ParseError> {
     /// A draw's uniform number has 53 bits; bounds that leave less than this would leave it too few.
     const LEAST_LEFT: f64 = 1e-6;
     if !law.takes_bounds() {

@@ -1,27 +1,30 @@
-//! The one grammar of compound settings: a word, then `name=value` terms, separated by blanks.
+//! The one grammar of settings with several parts: a word, then `name=value` terms, separated by blanks.
 //!
-//! `gilbert-elliott enter=1% leave=30%`, `codel target=5ms interval=100ms`. The same text stands in scenario files, on the
+//! `gilbert-elliott enter=1% leave=30%`, `pareto least=1kB shape=1.1`. The same text stands in scenario files, on the
 //! command line and in packet logs. Values hold no blank; numbers and units are written together.
 
+use crate::{ParseError, duration};
 use core::cell::RefCell;
-use farhop_units::{ParseError, duration};
 use std::time::Duration;
 
 /// More than any setting has, and few enough to compare each with each.
-const MOST_TERMS: usize = 32;
+pub const MOST_TERMS: usize = 64;
 
 /// A word and its terms, which are asked for one by one.
 #[derive(Debug)]
-pub(crate) struct Terms<'a> {
+pub struct Terms<'a> {
     /// The first word; empty if the text begins with a term.
-    pub(crate) word: &'a str,
+    pub word: &'a str,
     terms: Vec<(&'a str, &'a str)>,
     asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Terms<'a> {
     /// Takes `text` apart; `accepted` is what errors say would be accepted.
-    pub(crate) fn split(text: &'a str, accepted: &str) -> Result<Self, ParseError> {
+    ///
+    /// # Errors
+    /// What is behind the word is no term, there are too many, or one is given twice.
+    pub fn split(text: &'a str, accepted: &str) -> Result<Self, ParseError> {
         let mut parts = text.split_whitespace().peekable();
         let word = parts.next_if(|part| !part.contains('=')).unwrap_or_default();
         let terms = parts.map(|part| {
@@ -38,8 +41,21 @@ impl<'a> Terms<'a> {
         }
     }
 
+    /// Whether there is a term of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.terms.iter().any(|(known, _)| *known == name)
+    }
+
+    /// All terms, names and values, in their order; they count as asked for.
+    pub fn all(&mut self) -> Vec<(&'a str, &'a str)> {
+        core::mem::take(&mut self.terms)
+    }
+
     /// The value of `name`, read by `parse`; `None` if it is absent.
-    pub(crate) fn get<T>(
+    ///
+    /// # Errors
+    /// `parse` refused it.
+    pub fn get<T>(
         &self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, ParseError>,
@@ -51,7 +67,10 @@ impl<'a> Terms<'a> {
     }
 
     /// Checks that every term was asked for.
-    pub(crate) fn finish(&self) -> Result<(), ParseError> {
+    ///
+    /// # Errors
+    /// The first that was not.
+    pub fn finish(&self) -> Result<(), ParseError> {
         let asked = self.asked.borrow();
         match self.terms.iter().find(|(name, _)| !asked.contains(name)) {
             None => Ok(()),
@@ -64,14 +83,14 @@ impl<'a> Terms<'a> {
 }
 
 /// A time as a value, number and unit in one: `10ms`.
-pub(crate) fn time(span: Duration) -> String {
+pub fn time(span: Duration) -> String {
     duration::format(span).replace(' ', "")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farhop_units::Probability;
+    use crate::Probability;
 
     #[test]
     fn terms_are_read_by_name() {
@@ -91,6 +110,6 @@ mod tests {
         assert_eq!(problem("bursts a=1 b=2 a=3"), "\"a\" is given twice");
         let terms = |count: usize| (0..count).map(|number| format!("a{number}=1 ")).collect::<String>();
         assert!(Terms::split(&terms(MOST_TERMS), "a word and terms").is_ok());
-        assert_eq!(problem(&terms(100_000)), "more than 32 terms");
+        assert_eq!(problem(&terms(100_000)), "more than 64 terms");
     }
 }
