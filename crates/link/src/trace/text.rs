@@ -1,4 +1,4 @@
-//! A whole trace in one line, in the grammar of [`crate::text`], for packet logs and resolved scenarios.
+//! A whole trace in one line, in the grammar of [`farhop_units::terms`], for packet logs and resolved scenarios.
 //!
 //! ```text
 //! opportunities end=repeat length=60s unit=ms times=0;5*2;12
