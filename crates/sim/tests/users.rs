@@ -34,6 +34,25 @@ fn the_same_seed_gives_the_same_simulation() {
 }
 
 #[test]
+fn what_was_needed_at_most_is_told() {
+    let peaks = |assignments: &[&str]| row(assignments).1.peaks;
+    let direct = peaks(&["link.down.queue=30 kB"]);
+    assert!((29_000..=30_000).contains(&direct.peak_queue_down_bytes), "16 users fill the queue: {direct:?}");
+    assert!((1_000..20_000).contains(&direct.peak_queue_up_bytes), "requests and acknowledgements: {direct:?}");
+    assert!((2..=32).contains(&direct.peak_connections), "two of each user: {direct:?}");
+    assert_eq!((direct.peak_gateway_buffer_bytes, direct.peak_terminal_buffer_bytes), (None, None));
+    let split = peaks(&["run.architectures=split"]);
+    let [gateway, terminal] = [split.peak_gateway_buffer_bytes, split.peak_terminal_buffer_bytes];
+    assert!(
+        gateway > Some(10_000) && gateway > terminal && terminal.is_some(),
+        "replies wait at the gateway: {split:?}"
+    );
+    // The same whether the far link is played or not.
+    let played = peaks(&["link.down.queue=30 kB", "link.down.discipline=fair-queue"]);
+    assert!((29_000..=30_000).contains(&played.peak_queue_down_bytes), "{played:?}");
+}
+
+#[test]
 fn users_load_page_after_page_and_think_between() {
     let (row, users) = row(&["users.model=zhou-2004, sizes = fixed, think = exponential mean=20s"]);
     println!("{row:?}");
