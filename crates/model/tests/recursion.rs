@@ -8,7 +8,7 @@ use farhop_model::recursion::{
     WorkloadObject,
 };
 use farhop_results::Architecture;
-use farhop_scenario::{Congestion, FirstAck, LossModel, Profile, Scenario, TcpConfig, open};
+use farhop_scenario::{Congestion, FirstAck, LossModel, Profile, QueueLimit, Scenario, TcpConfig, open};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -395,6 +395,8 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         let mut parameters = Parameters::of(&scenario("demo", &[]));
         (parameters.down[1].rate, parameters.up[1].rate) = (network.0, network.1);
         (parameters.down[1].delay, parameters.up[1].delay) = (network.2, network.3);
+        parameters.down[1].queue =
+            [QueueLimit::Unlimited, QueueLimit::Packets(http.3 % 9), QueueLimit::Bytes(Bytes::new(http.2 * 7))][http.4];
         parameters.tcp = TcpConfig {
             profile: [Profile::Linux, Profile::Rfc, Profile::Bsd1997][tcp.0],
             congestion: [Congestion::Reno, Congestion::NewReno, Congestion::Cubic, Congestion::Bbr][tcp.1],
@@ -402,6 +404,7 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
             max_window: tcp.3.map(Bytes::new),
             receive_buffer: Bytes::new(http.2 * 1000),
             mss: Bytes::new(tcp.4),
+            sack: http.5[0] || tcp.5,
             first_ack: if tcp.5 { FirstAck::Immediate } else { FirstAck::Delayed },
             ..TcpConfig::of(Profile::Linux)
         };

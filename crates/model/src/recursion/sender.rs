@@ -58,6 +58,8 @@ pub(crate) struct Sender {
     expanded: Option<u64>,
     /// Where segments that were not full ended, and what they lacked.
     short: [(u64, u64); SHORT],
+    /// What all of them lack that are on the way.
+    lack: u64,
     /// Last byte that the receiver has room for, and the most it ever offered.
     edge: u64,
     largest: u64,
@@ -105,6 +107,7 @@ impl Sender {
             may_expand: false,
             expanded: None,
             short: [(0, 0); SHORT],
+            lack: 0,
             habits,
             mss,
             initial: window.size,
@@ -169,7 +172,9 @@ impl Sender {
         }
         self.is_late |= now > self.timer;
         let bytes = ack.up_to - self.acknowledged;
-        let counted = bytes + self.lacking(self.acknowledged, ack.up_to);
+        let lack = if self.lack == 0 { 0 } else { self.lacking(self.acknowledged, ack.up_to) };
+        self.lack -= lack;
+        let counted = bytes + lack;
         self.acknowledged = ack.up_to;
         if self.is_clear(ack.up_to - bytes) {
             self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
@@ -202,7 +207,7 @@ impl Sender {
 
     /// What is on the way as the congestion window counts it.
     fn counted(&self) -> u64 {
-        self.network.unwrap_or_else(|| self.in_flight() + self.lacking(self.acknowledged, self.next))
+        self.network.unwrap_or_else(|| self.in_flight() + self.lack)
     }
 
     fn note_short(&mut self, payload: u64) {
@@ -212,6 +217,7 @@ impl Sender {
         let acknowledged = self.acknowledged;
         if let Some(free) = self.short.iter_mut().find(|(end, _)| *end <= acknowledged) {
             *free = (self.next, self.mss - payload);
+            self.lack += self.mss - payload;
         }
     }
 
