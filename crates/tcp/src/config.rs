@@ -79,6 +79,17 @@ impl TcpConfig {
     /// The receive buffer that Linux ends at unless told otherwise (`tcp_rmem`'s third value in 6.x on machines with memory to spare).
     pub const LINUX_LARGEST_BUFFER: Bytes = Bytes::kib(32 << 10);
 
+    /// What a packet takes in Linux's memory beyond its payload: headers, struct skb_shared_info, struct sk_buff (6.18 through a TUN
+    /// device: of each 256 bytes of buffer 158 are offered with segments of 1448 bytes).
+    const PACKET_OVERHEAD: u64 = 892;
+
+    /// How much payload of full segments a receive buffer of Linux holds (tcp_win_from_space()).
+    pub fn payload_in(&self, buffer: Bytes) -> Bytes {
+        let share = 256 * self.mss.get() / (self.mss.get() + Self::PACKET_OVERHEAD);
+        let payload = u128::from(buffer.get()) * u128::from(share.max(1)) / 256;
+        Bytes::new(u64::try_from(payload).unwrap_or(u64::MAX)).max(Bytes::new(1))
+    }
+
     /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial
     /// window 1, 64 KiB without window scaling, no SACK. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52. No ECN.
     pub fn of(profile: Profile) -> Self {

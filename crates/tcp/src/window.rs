@@ -17,9 +17,6 @@ use std::time::Duration;
 const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
 /// The most that an unscaled SYN can say: a byte less than half of Linux's initial buffer.
 const UNSCALED: Bytes = Bytes::new(65_535);
-/// What a packet takes in memory beyond its payload: headers, struct skb_shared_info, struct sk_buff (Linux 6.18 through a TUN device:
-/// of each 256 bytes of buffer 158 are offered with segments of 1448 bytes).
-const PACKET_OVERHEAD: u64 = 892;
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: Bytes = Bytes::new(128);
 /// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.
@@ -89,11 +86,11 @@ impl ReceiveWindow {
         let initial = Bytes::new(buffer.get() / 2).max(Bytes::new(1)).min(UNSCALED);
         let whole_segments = initial.get() / mss.get().max(1) * mss.get();
         let room = Bytes::new(whole_segments).max(mss);
-        let limit = limit.min(payload_of(config.receive_buffer, mss));
+        let limit = limit.min(config.payload_in(config.receive_buffer));
         let tuning = Tuning {
             last_round: mss * LINUX_FIRST_ROUND,
             room,
-            known_room: payload_of(buffer, mss),
+            known_room: config.payload_in(buffer),
             round_start: Instant::START,
             round_from: Sequence::FIRST_BYTE,
             trip: ReceiverTrip::default(),
@@ -190,13 +187,6 @@ impl ReceiveWindow {
         self.offer = self.offer.max((self.offer + self.mss * 2).min(tuning.room).min(self.limit));
         self.offer > before
     }
-}
-
-/// How much payload of full segments a buffer holds (tcp_win_from_space()).
-fn payload_of(buffer: Bytes, mss: Bytes) -> Bytes {
-    let share = 256 * mss.get() / (mss.get() + PACKET_OVERHEAD);
-    let payload = u128::from(buffer.get()) * u128::from(share.max(1)) / 256;
-    Bytes::new(u64::try_from(payload).unwrap_or(u64::MAX)).max(Bytes::new(1))
 }
 
 impl Tuning {

@@ -20,6 +20,8 @@ const MAX_OFFER: u64 = 1 << 30;
 const UNSCALED: u64 = 65_535;
 /// TCP_INIT_CWND: segments that count as the round before the first.
 const LINUX_FIRST_ROUND: u64 = 10;
+/// tcp_event_data_recv(): smaller segments do not let the offer grow.
+const LEAST_TO_GROW: u64 = 128;
 
 /// What the sender needs to know of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,7 +107,7 @@ impl Receiver {
             (self.since, self.pending.first_sent) = (data.now, data.sent);
         }
         self.pending.last_sent = data.sent;
-        let grew = self.offer.data_arrived(data.now, self.arrived, rtt.least);
+        let grew = self.offer.data_arrived(data.now, (data.payload, self.arrived), rtt.least);
         let at = match self.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
             _ if self.segments >= 2 || (first && self.first_at_once) => data.now,
@@ -217,6 +219,8 @@ struct Offer {
 struct Tuning {
     last_round: u64,
     room: u64,
+    /// What the first buffer has room for once the packets' size is known.
+    known_room: u64,
     start: Ticks,
     from: u64,
 }
@@ -228,21 +232,27 @@ impl Offer {
         if !autotunes {
             return Self { size: limit, limit, step: 0, tuning: None };
         }
-        // Half of a buffer is for the memory around data.
-        let half = |buffer: Bytes| buffer.get() / 2;
-        let largest = half(config.receive_buffer).max(1);
-        let initial = half(TcpConfig::LINUX_INITIAL_BUFFER).min(largest).min(UNSCALED);
+        let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
+        // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
+        let initial = (buffer.get() / 2).clamp(1, UNSCALED);
         let room = (initial / mss * mss).max(mss);
-        let limit = limit.min(largest);
-        let tuning = Tuning { last_round: mss * LINUX_FIRST_ROUND, room, start: Ticks::ZERO, from: 0 };
+        let known_room = config.payload_in(buffer).get();
+        let limit = limit.min(config.payload_in(config.receive_buffer).get());
+        let tuning = Tuning { last_round: mss * LINUX_FIRST_ROUND, room, known_room, start: Ticks::ZERO, from: 0 };
         Self { size: room.min(limit), limit, step: mss * 2, tuning: Some(tuning) }
     }
 
     /// Returns whether the offer grew.
-    fn data_arrived(&mut self, now: Ticks, arrived: u64, rtt: Option<Ticks>) -> bool {
+    fn data_arrived(&mut self, now: Ticks, (payload, arrived): (u64, u64), rtt: Option<Ticks>) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if rtt.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
             tuning.end_round(now, arrived);
+        }
+        if payload >= self.step / 2 {
+            tuning.room = tuning.room.max(tuning.known_room);
+        }
+        if payload < LEAST_TO_GROW {
+            return false;
         }
         let before = self.size;
         self.size = before.max((before + self.step).min(tuning.room).min(self.limit));
@@ -281,8 +291,9 @@ mod tests {
         due.since(MS(ms)).raw() / 1_000_000
     }
 
+    /// One whose offer does not grow, which the sender would hear of soon.
     fn receiver(profile: Profile, first_ack: FirstAck) -> Receiver {
-        let config = TcpConfig { first_ack, ..TcpConfig::of(profile) };
+        let config = TcpConfig { first_ack, max_window: Some(Bytes::kib(32)), ..TcpConfig::of(profile) };
         Receiver::new(&config, &Habits::of(&config))
     }
 
@@ -300,6 +311,20 @@ mod tests {
         let delays: Vec<u64> = (0..18).map(|ms| delay(&mut receiver, ms)).collect();
         assert_eq!(delays[..16], [0; 16]);
         assert_eq!(delays[16..], [40, 40]);
+    }
+
+    #[test]
+    fn linux_tells_of_the_room_that_it_learns_of_with_the_first_segment() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut receiver = Receiver::new(&config, &Habits::of(&config));
+        let offers: Vec<u64> = (0..8)
+            .map(|ms| {
+                delay(&mut receiver, ms);
+                receiver.offer()
+            })
+            .collect();
+        assert_eq!(offers[..2], [65_160 + 2 * 1448, 65_160 + 4 * 1448]);
+        assert_eq!(offers[6..], [80_896, 80_896], "158 of each 256 bytes of 128 KiB");
     }
 
     #[test]
