@@ -114,9 +114,8 @@ impl Network {
     /// Runs until `done` or until nothing is left to happen; says whether it was done.
     pub(crate) fn run_until(&mut self, done: impl Fn(&Self) -> bool) -> bool {
         while !done(self) {
-            let arrival = self.flying.keys().next().map(|(at, _)| *at);
-            let timers = self.ends.iter().filter_map(Endpoint::next_timeout);
-            let Some(next) = timers.chain(arrival).min() else { return done(self) };
+            let arrival = self.next_arrival();
+            let Some(next) = self.next_event() else { return done(self) };
             assert!(next >= self.now, "time never runs back");
             self.now = next;
             if arrival == Some(next) {
@@ -130,6 +129,20 @@ impl Network {
             }
         }
         true
+    }
+
+    /// Runs everything up to `end`, which is now then.
+    pub(crate) fn run_to(&mut self, end: Instant) {
+        self.run_until(|network| network.next_event().is_none_or(|next| next > end));
+        self.now = end;
+    }
+
+    fn next_arrival(&self) -> Option<Instant> {
+        self.flying.keys().next().map(|(at, _)| *at)
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        self.ends.iter().filter_map(Endpoint::next_timeout).chain(self.next_arrival()).min()
     }
 
     /// Every controller keeps a segment in its window at least, and grows by what is acknowledged at most.
