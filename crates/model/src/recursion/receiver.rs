@@ -7,7 +7,6 @@
 use super::habits::{Acking, Habits, RoundTripTime};
 use super::ticks::Ticks;
 use farhop_scenario::TcpConfig;
-use farhop_units::Bytes;
 
 /// TCP_ATO_MIN.
 const ATO_MIN: Ticks = Ticks::from_millis(40);
@@ -278,6 +277,7 @@ impl Tuning {
 mod tests {
     use super::*;
     use farhop_scenario::{FirstAck, Profile};
+    use farhop_units::Bytes;
 
     const MS: fn(u64) -> Ticks = Ticks::from_millis;
 
