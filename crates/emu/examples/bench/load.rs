@@ -114,9 +114,9 @@ pub(crate) fn udp(bed: &Testbed, rate: Rate, size: Bytes, end: Instant) -> Datag
 
 /// How often datagrams are sent if more are due: one burst of them at a time.
 const TICK: Duration = Duration::from_micros(100);
-/// A sender that was held up makes up for it at no more than so many per cent of its rate: what a link takes whose load is 99 %, so
-/// that what it loses it has lost itself.
-const CATCH_UP: u64 = 101;
+/// A sender that was held up makes up for it at no more than so many per cent of its rate: so the link's queue holds what comes in
+/// excess of its rate after up to 40 ms.
+const CATCH_UP: u64 = 110;
 /// A burst has at most what is due in this time.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
 
