@@ -120,7 +120,7 @@ impl Recursion {
         parameters.check()?;
         let repairs = parameters.control == Control::Tcp;
         let at_once = repairs && parameters.tcp.congestion == Congestion::Bbr;
-        let (mut ending, mut late_acks, mut is_repaired) = (Ending::GaveUp, 0, false);
+        let (mut ending, mut late_acks, mut is_followed) = (Ending::GaveUp, 0, true);
         for mode in [Mode::Wary, Mode::Repairing, Mode::Tolerant] {
             let is_wanted = match mode {
                 Mode::Wary => !at_once,
@@ -129,7 +129,8 @@ impl Recursion {
             };
             if is_wanted && ending != Ending::Complete {
                 let mut load = Load::new(parameters, workload, &mut self.buffers, mode);
-                (ending, late_acks, is_repaired) = (load.run(), load.needless, mode != Mode::Wary);
+                (ending, late_acks) = (load.run(), load.needless);
+                is_followed = mode == Mode::Wary && load.skipped == Ticks::ZERO;
             }
         }
         if ending != Ending::Complete {
@@ -140,8 +141,8 @@ impl Recursion {
         let (last_byte, spans) = browser.critical_path(tls_rounds).ok_or(RecursionError::TooLong)?;
         let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
         let (mut breakdown, round_trips) = spans.breakdown();
-        if is_repaired {
-            breakdown.count_the_rest_as_repair(last_byte.to_duration());
+        if !is_followed {
+            breakdown.complete(last_byte.to_duration());
         }
         Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })
     }
