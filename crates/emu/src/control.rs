@@ -55,7 +55,7 @@ pub enum ControlError {
         running: Vec<u32>,
     },
     /// There is more than one.
-    #[error("several emulators run here; choose one of the numbers {}", list(running))]
+    #[error("several emulators run here; choose one by --instance: {}", list(running))]
     SeveralInstances {
         /// Which there are.
         running: Vec<u32>,

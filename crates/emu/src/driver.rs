@@ -5,8 +5,8 @@
 //!                                        └─▶ a thread per direction ┘
 //! ```
 //!
-//! The link's thread reads what has arrived, feeds the channel with the time of reading and sleeps until a packet arrives or
-//! one is about to fall due; on a dense link it handles what comes within 50 µs together ([`sleep`]). The channel decides
+//! The link's thread reads what has arrived, feeds the channel with the time at which it noticed and sleeps until a packet arrives
+//! or one is about to fall due; on a dense link it handles what comes within 50 µs together ([`sleep`]). The channel decides
 //! everything from arrival times; a late wake-up makes a delivery late but changes no decision. Lateness is the time at which a
 //! packet is handed to the kernel minus the time it was due.
 //!
@@ -36,6 +36,7 @@ pub(crate) use segment::{Ends, Memory, Segment, SegmentRecord};
 
 use crate::clock::Clock;
 use farhop_link::{Direction, Port};
+use farhop_units::Instant;
 use poller::{Poller, Ready};
 use real_time::Priority;
 use remote::{Command, Commands};
@@ -69,7 +70,16 @@ impl Driver {
         let writers = Writers::start(&ends, clock)?;
         let thread = thread::Builder::new().name("farhop-link".to_owned()).spawn(move || {
             real_time::become_real_time(Priority::Link);
-            Round { segments, writers, clock, commands, sleep: Sleep::default(), ready: Vec::new() }.drive(poller)
+            Round {
+                segments,
+                writers,
+                clock,
+                commands,
+                noticed: Instant::START,
+                sleep: Sleep::default(),
+                ready: Vec::new(),
+            }
+            .drive(poller)
         })?;
         Ok(Self { thread: Some(thread), remote })
     }
@@ -151,6 +161,8 @@ struct Round {
     clock: Clock,
     commands: Commands,
     sleep: Sleep,
+    /// When the last wait ended: what is found then had arrived, however long reading it takes on an idle machine's cold caches.
+    noticed: Instant,
     /// Where packets may be waiting.
     ready: Vec<Ready>,
 }
@@ -179,10 +191,11 @@ impl Round {
                 Nap { span: Some(span.map_or(CATCH_UP, |span| span.min(CATCH_UP))), deaf: true }
             }
         };
-        let is_called = poller.wait(&self.commands, nap, &mut self.ready);
+        let (is_called, noticed) = poller.wait(&self.commands, nap, self.clock, &mut self.ready);
+        self.noticed = noticed;
         let is_undisturbed = !is_called && (nap.deaf || self.ready.is_empty());
         if let Some(slept) = nap.span.filter(|slept| !slept.is_zero() && is_undisturbed) {
-            self.sleep.woken(now + slept, self.clock.now());
+            self.sleep.woken(now + slept, noticed);
         }
         is_called
     }
@@ -207,7 +220,7 @@ impl Round {
 
     fn handle_timeouts(&mut self) {
         for (number, segment) in self.segments.iter_mut().enumerate() {
-            segment.handle_timeout(number, self.clock, &self.writers);
+            segment.handle_timeout(number, self.noticed, self.clock, &self.writers);
         }
     }
 
@@ -220,7 +233,7 @@ impl Round {
                 progress = progress.max(Progress::Behind);
                 continue;
             }
-            match self.segments[segment].receive(segment, port, self.clock, &self.writers) {
+            match self.segments[segment].receive(segment, port, self.noticed, self.clock, &self.writers) {
                 Some(READ_BATCH) => progress = Progress::Busy,
                 // Nothing more waits.
                 Some(_) => {}

@@ -2,7 +2,9 @@
 
 use farhop_emu::{Host, Namespace, Testbed};
 use farhop_units::{Bytes, Rate};
-use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, sendmmsg};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType, recvmmsg, sendmmsg, socket,
+};
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -215,6 +217,35 @@ pub(crate) fn echo(bed: &Testbed) -> SocketAddr {
     });
     is_ready.recv().expect("the echo lives");
     address
+}
+
+/// Type, code, checksum, identifier, number and nothing else: an ICMP echo request (RFC 792) of identifier and number zero.
+const ECHO_REQUEST: [u8; 8] = [8, 0, 0xf7, 0xff, 0, 0, 0, 0];
+/// Where the type is in an answer, behind an IPv4 header without options.
+const ANSWER_TYPE: usize = 20;
+const ECHO_REPLY: u8 = 0;
+
+/// Round trips of ICMP echo requests from client to server, which the server's kernel answers (as ping(8) has them), one every
+/// `interval` until `end`.
+pub(crate) fn pings(bed: &Testbed, interval: Duration, end: Instant) -> JoinHandle<Vec<Duration>> {
+    let server = SocketAddr::from((bed.address(Host::Server), 0));
+    bed.host(Host::Client).spawn("ping", move || {
+        let socket = socket(AddressFamily::Inet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Icmp);
+        let socket = UdpSocket::from(socket.expect("the right to send ICMP"));
+        socket.connect(server).expect("an address");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
+        let mut round_trips = Vec::new();
+        while Instant::now() < end {
+            let started = Instant::now();
+            let mut answer = [0; 64];
+            if socket.send(&ECHO_REQUEST).is_ok() && socket.recv(&mut answer).is_ok() {
+                assert_eq!(answer[ANSWER_TYPE], ECHO_REPLY, "only answers come");
+                round_trips.push(started.elapsed());
+            }
+            std::thread::sleep(interval);
+        }
+        round_trips
+    })
 }
 
 /// Round trips of single datagrams from one host to an [`echo`], one every `interval` until `end`; those that took more than

@@ -60,34 +60,48 @@ fn micros(span: Duration) -> f64 {
 
 /// Round trips between client and server: what they take more than the link's two delays.
 fn rtt(span: Duration) -> Outcome {
-    println!("round trip of a small datagram, median above the set value (limit 200 us)");
-    println!("{:>8} {:>10} {:>10} {:>22}", "set", "idle/us", "p99/us", "beside 100 Mbit/s/us");
+    println!("round trip, median (p99) above the set value in us (limit 200 us)");
+    println!("{:>8} {:>15} {:>15} {:>22}", "set", "ping", "program", "beside 100 Mbit/s");
     for delay in ["0 ms", "50 ms", "250 ms"] {
         let set = duration::parse(delay)? * 2;
-        let (idle, idle_p99) = round_trips(delay, set, span, None)?;
-        let (busy, _) = round_trips(delay, set, span, Some(Rate::mbps(100)))?;
+        let above = |prober, beside| round_trips(delay, set, span, prober, beside);
         println!(
-            "{:>8} {:>10.1} {:>10.1} {:>22.1}",
+            "{:>8} {:>15} {:>15} {:>22}",
             duration::format(set),
-            micros(idle),
-            micros(idle_p99),
-            micros(busy)
+            above(Prober::Kernel, None)?,
+            above(Prober::Program, None)?,
+            above(Prober::Program, Some(Rate::mbps(100)))?
         );
     }
     Ok(())
 }
+
+/// Who answers at the server.
+#[derive(Debug, Clone, Copy)]
+enum Prober {
+    /// Its kernel, at once.
+    Kernel,
+    /// A program, which has to be woken.
+    Program,
+}
+
+/// How long after an answer the next is asked for.
+const PAUSE: Duration = Duration::from_millis(3);
 
 /// Median and p99 of round trips above `set`, alone or beside a stream of full datagrams.
 fn round_trips(
     delay: &str,
     set: Duration,
     span: Duration,
+    prober: Prober,
     beside: Option<Rate>,
-) -> Result<(Duration, Duration), Box<dyn Error>> {
+) -> Result<String, Box<dyn Error>> {
     let bed = testbed("unlimited", delay, &[], false)?;
     let end = Instant::now() + span.max(set * 20);
-    let echo = load::echo(&bed);
-    let client = load::round_trips(bed.host(Host::Client), echo, Duration::from_millis(3), end);
+    let client = match prober {
+        Prober::Kernel => load::pings(&bed, PAUSE, end),
+        Prober::Program => load::round_trips(bed.host(Host::Client), load::echo(&bed), PAUSE, end),
+    };
     if let Some(rate) = beside {
         load::udp(&bed, rate, FULL, end);
     }
@@ -95,7 +109,7 @@ fn round_trips(
     all.sort_unstable();
     bed.stop()?;
     let at = |place: usize| all.get(place).map_or(Duration::ZERO, |rtt| rtt.saturating_sub(set));
-    Ok((at(all.len() / 2), at(all.len() * 99 / 100)))
+    Ok(format!("{:.1} ({:.1})", micros(at(all.len() / 2)), micros(at(all.len() * 99 / 100))))
 }
 
 const FULL: Bytes = Bytes::new(1500);

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(chosen(folder, None), "7.sock");
         assert_eq!(chosen(folder, Some(3)), "no emulator has the number 3; running: 7");
         let _ten = UnixListener::bind(folder.join("10.sock")).expect("a socket");
-        assert_eq!(chosen(folder, None), "several emulators run here; choose one of the numbers 7, 10");
+        assert_eq!(chosen(folder, None), "several emulators run here; choose one by --instance: 7, 10");
         assert_eq!(chosen(folder, Some(10)), "10.sock");
     }
 }

@@ -47,7 +47,7 @@ impl Settings {
         });
         let mut all = fixed.map(|(name, value)| (name.to_owned(), value)).chain(settings);
         let found = all.find(|(known, _)| known == name).map(|(name, value)| vec![line(&name, &value)]);
-        found.ok_or_else(|| unknown(name))
+        found.ok_or_else(|| unknown(wanted))
     }
 }
 
@@ -68,13 +68,12 @@ fn change(name: &str, value: &str) -> Result<Change, ControlError> {
         return Err(ControlError::Refused(problem));
     }
     Change::parse(known, value).map_err(|error| match error {
-        SettingError::UnknownName(name) => unknown(&name),
+        SettingError::UnknownName(_) => unknown(name),
         SettingError::BadValue { .. } => ControlError::Refused(format!("{TABLE}{error}")),
     })
 }
 
 fn unknown(name: &str) -> ControlError {
-    let name = if name.starts_with(TABLE) { name.to_owned() } else { format!("{TABLE}{name}") };
     ControlError::Refused(format!("unknown setting \"{name}\"; accepted: {}", accepted()))
 }
 
@@ -152,7 +151,7 @@ mod tests {
         let mut settings = settings();
         let refused = problem(&mut settings, "link.terminals=4");
         assert!(refused.starts_with("link.terminals cannot change while the link runs; accepted: "), "{refused}");
-        for (text, name) in [("link.down.speed=1", "link.down.speed"), ("tcp.mss=1", "link.tcp.mss")] {
+        for (text, name) in [("link.down.speed=1", "link.down.speed"), ("tcp.mss=1", "tcp.mss")] {
             let refused = problem(&mut settings, text);
             assert!(
                 refused.starts_with(&format!("unknown setting \"{name}\"; accepted: link.down or link.up")),

@@ -227,6 +227,16 @@ mod tests {
         assert!(status.success(), "ip {arguments}");
     }
 
+    /// What is sent before the kernel has noticed that the other end is up again is dropped.
+    fn wait_for_carrier() {
+        let is_up = || {
+            let shown = Command::new("ip").args(["-oneline", "link", "show", "far"]).output().expect("ip runs");
+            String::from_utf8_lossy(&shown.stdout).contains("state UP")
+        };
+        // Some ten seconds.
+        assert!((0..5000).any(|_| is_up()), "the device has no carrier");
+    }
+
     /// The next packet of a protocol.
     fn next(device: &PacketSocket, protocol: u8) -> Vec<u8> {
         let mut buffer = vec![0; 2000];
@@ -284,6 +294,7 @@ mod tests {
             ip("link set far-link down");
             assert_eq!(device.read(&mut [0; 2000]).expect("no failure"), None);
             ip("link set far-link up");
+            wait_for_carrier();
             UdpSocket::bind("10.9.9.1:7").expect("a port").send_to(b"again", "10.9.9.2:7").expect("a route");
             assert_eq!(&next(&device, 17)[28..], b"again");
         });

@@ -3,8 +3,10 @@
 use super::remote::Commands;
 use super::segment::Ends;
 use super::sleep::Nap;
+use crate::clock::Clock;
 use crate::device::Device;
 use farhop_link::Port;
+use farhop_units::Instant;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
@@ -43,22 +45,29 @@ impl Poller {
         Ok(Self { epoll, places, events })
     }
 
-    /// Waits and gives the devices that have packets; whether there are commands.
-    pub(super) fn wait(&mut self, commands: &Commands, nap: Nap, ready: &mut Vec<Ready>) -> bool {
+    /// Waits and gives the devices that have packets; whether there are commands, and when the wait ended.
+    pub(super) fn wait(
+        &mut self,
+        commands: &Commands,
+        nap: Nap,
+        clock: Clock,
+        ready: &mut Vec<Ready>,
+    ) -> (bool, Instant) {
         let called = PollFd::new(commands.as_fd(), PollFlags::POLLIN);
         let packets = PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN);
         let mut events = [called, packets];
         let heard = if nap.deaf { &mut events[..1] } else { &mut events[..] };
         // An interrupted wait is a short wait.
         let _ = ppoll(heard, nap.span.map(TimeSpec::from_duration), None);
+        let ended = clock.now();
         let is_called = heard[0].any() == Some(true);
         if heard.get(1).is_some_and(|packets| packets.any() == Some(false)) {
-            return is_called;
+            return (is_called, ended);
         }
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
         let places = self.events[..count].iter().filter_map(|event| self.places.get(event.data() as usize));
         ready.extend(places);
-        is_called
+        (is_called, ended)
     }
 
     /// Waits no longer for packets of a device.

@@ -121,18 +121,27 @@ impl Segment {
     }
 
     /// Hands over what is due.
-    pub(super) fn handle_timeout(&mut self, number: usize, clock: Clock, writers: &Writers) {
-        self.channel.handle_timeout(clock.now());
+    pub(super) fn handle_timeout(&mut self, number: usize, now: Instant, clock: Clock, writers: &Writers) {
+        self.channel.handle_timeout(now);
         self.deliver(number, clock, writers);
         self.look_at_queues();
     }
 
-    /// Feeds a batch of packets that wait at `port` to the channel; how many there were, `None` if the device has failed.
-    pub(super) fn receive(&mut self, number: usize, port: Port, clock: Clock, writers: &Writers) -> Option<usize> {
+    /// Feeds a batch of packets that wait at `port` to the channel, the first of which was there at `noticed`; how many there
+    /// were, `None` if the device has failed.
+    pub(super) fn receive(
+        &mut self,
+        number: usize,
+        port: Port,
+        noticed: Instant,
+        clock: Clock,
+        writers: &Writers,
+    ) -> Option<usize> {
+        let mut arrived = noticed;
         for count in 0..READ_BATCH {
             let mut buffer = self.spare.pop().unwrap_or_else(|| self.more_memory(writers.pool()));
             match self.ends.device(port).read(&mut buffer) {
-                Ok(Some(length)) => self.arrive(clock.now(), port, buffer, length),
+                Ok(Some(length)) => self.arrive(arrived, port, buffer, length),
                 Ok(None) => {
                     self.spare.push(buffer);
                     self.is_busy = false;
@@ -144,6 +153,7 @@ impl Segment {
                 }
             }
             self.deliver(number, clock, writers);
+            arrived = clock.now();
         }
         self.is_busy = true;
         Some(READ_BATCH)

@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::net::IpAddr;
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 fn with_a_way_out() -> Testbed {
     let options = Options { nat: true, ..Options::default() };
@@ -29,10 +30,13 @@ fn nested_victim() {
     let outer = with_a_way_out();
     let nested = || {
         let _inner = with_a_way_out();
-        // Nobody wakes it but who kills it.
-        std::thread::park();
+        // Nobody wakes it for good but who kills it: starting may have left a wake-up behind.
+        loop {
+            std::thread::park();
+        }
     };
-    outer.host(Host::Client).spawn("inner", nested).join().expect("no panic inside");
+    let inner: JoinHandle<()> = outer.host(Host::Client).spawn("inner", nested);
+    inner.join().expect("no panic inside");
 }
 
 fn start_victim(of: &str) -> Child {
