@@ -11,13 +11,28 @@
 //! its last byte is received, and that remainder travels without headers. All of this is kept.
 
 use crate::path::times;
-use crate::{ModelError, Path, Segments};
+use crate::{ModelError, Path, Segments, Symbols, WindowReading};
 use core::num::NonZeroU32;
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
 /// d: how long TCP Reno may delay the ACK of a single segment.
 pub const FIRST_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// Table 1 with this uplink delay and window. Its delays are those of Fig 5, but for the third, which is 25 ms where text and figure say 30 ms.
+pub fn table_1(up_delay: Duration, max_window: Bytes) -> Symbols {
+    Symbols {
+        down_rate: Some(Rate::kbps(2048)),
+        up_rate: Some(Rate::kbps(64)),
+        down_delay: Duration::from_millis(250),
+        up_delay,
+        mss: Bytes::new(1448),
+        headers: Bytes::new(52),
+        ack: Bytes::new(52),
+        max_window: Some(max_window),
+        window: WindowReading::Real,
+    }
+}
 
 /// α: bits on the link over bits carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

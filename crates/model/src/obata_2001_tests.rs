@@ -2,22 +2,10 @@
 
 use super::*;
 use crate::mended::tests::NS3;
-use crate::{Symbols, WindowReading};
 use proptest::prelude::*;
 
-/// Table 1 with the uplink's delay of Fig 5 (the table's third says 25 ms where text and figure say 30 ms).
 fn fig5(up_delay_ms: u64, max_window: u64) -> Symbols {
-    Symbols {
-        down_rate: Some(Rate::kbps(2048)),
-        up_rate: Some(Rate::kbps(64)),
-        down_delay: Duration::from_millis(250),
-        up_delay: Duration::from_millis(up_delay_ms),
-        mss: Bytes::new(1448),
-        headers: Bytes::new(52),
-        ack: Bytes::new(52),
-        max_window: Some(Bytes::new(max_window)),
-        window: WindowReading::Real,
-    }
+    table_1(Duration::from_millis(up_delay_ms), Bytes::new(max_window))
 }
 
 fn path(up_delay_ms: u64, max_window: u64) -> Path {

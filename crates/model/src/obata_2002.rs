@@ -12,12 +12,27 @@
 
 use crate::obata_2001;
 use crate::path::times;
-use crate::{ModelError, Path, Segments};
-use farhop_units::Bytes;
+use crate::{ModelError, Path, Segments, Symbols, WindowReading};
+use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
 /// P_connect of Table 1: every packet of the handshake and the request.
 pub const P_CONNECT: Bytes = Bytes::new(52);
+
+/// Table 1: a satellite down, the Internet of 2000 up. The maximum window is not in it; 16 KiB reproduces the text's numbers.
+pub fn table_1(max_window: Bytes) -> Symbols {
+    Symbols {
+        down_rate: Some(Rate::kbps(2048)),
+        up_rate: Rate::from_bits_per_second(900_700),
+        down_delay: Duration::from_micros(258_600),
+        up_delay: Duration::from_micros(17_300),
+        mss: Bytes::new(1448),
+        headers: Bytes::new(52),
+        ack: Bytes::new(52),
+        max_window: Some(max_window),
+        window: WindowReading::Real,
+    }
+}
 
 /// Eq 1: T_connect = P_connect/Q_sat + 2·P_connect/Q_ter + τ_sat + 2·τ_ter: SYN, SYN-ACK, and the request.
 pub fn eq1_connect_time(path: &Path, p_connect: Bytes) -> Duration {

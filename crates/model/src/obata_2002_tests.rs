@@ -1,23 +1,10 @@
 //! The numbers in the text of obata-2002.
 
 use super::*;
-use crate::{Symbols, WindowReading};
-use farhop_units::Rate;
 use proptest::prelude::*;
 
-/// Table 1. The text does not give the maximum window; 16 KiB reproduces its numbers.
 fn symbols() -> Symbols {
-    Symbols {
-        down_rate: Some(Rate::kbps(2048)),
-        up_rate: Rate::from_bits_per_second(900_700),
-        down_delay: Duration::from_micros(258_600),
-        up_delay: Duration::from_micros(17_300),
-        mss: Bytes::new(1448),
-        headers: Bytes::new(52),
-        ack: Bytes::new(52),
-        max_window: Some(Bytes::kib(16)),
-        window: WindowReading::Real,
-    }
+    table_1(Bytes::kib(16))
 }
 
 fn path() -> Path {

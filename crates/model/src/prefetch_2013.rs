@@ -271,6 +271,21 @@ pub struct Proposed {
     pub stages: Stages,
 }
 
+impl Proposed {
+    /// The test bed of §4, and the way of Fig 9: everything is beside one end or the other, all of the delay is in the WAN.
+    pub fn test_bed(rtt: Duration, rounds: Rounds) -> Self {
+        Self {
+            server_rtt: Duration::ZERO,
+            wan_delay: rtt / 2,
+            client_rtt: Duration::ZERO,
+            rtt,
+            udp: Paced::PAPER,
+            rounds,
+            stages: Stages::default(),
+        }
+    }
+}
+
 /// Eq 9, proposed: the HTML (the first of `sizes`) over the whole way, then all contents through three stages: 3·RTTsp each to the
 /// prefetching server, Sw/Su over UDP (the HTML is counted with them), 3·RTT each to the client; and one way over the WAN.
 ///

@@ -69,17 +69,8 @@ fn a_page_of_28_contents_takes_42_s() {
     assert_eq!(beside, eq7_normal(RTT, contents(28), &rounds), "no gain beside the server");
 }
 
-/// The test bed of §4: RTT 500 ms, everything else beside.
 fn test_bed(rounds: Rounds) -> Proposed {
-    Proposed {
-        server_rtt: Duration::ZERO,
-        wan_delay: RTT / 2,
-        client_rtt: Duration::ZERO,
-        rtt: RTT,
-        udp: Paced::PAPER,
-        rounds,
-        stages: Stages::default(),
-    }
+    Proposed::test_bed(RTT, rounds)
 }
 
 /// 28 contents of 1,849,285 B in all, with an HTML of 28 kB, a size made up: the paper's are missing.

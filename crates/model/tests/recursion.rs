@@ -283,6 +283,21 @@ fn cubic_fills_a_link_that_loses_nothing_a_little_sooner_than_bbr() {
 }
 
 #[test]
+fn what_goes_up_takes_as_long_as_what_comes_down_with_any_controller() {
+    let link = ["link.down.rate=60 Mbit/s", "link.up.rate=60 Mbit/s", "link.down.delay=45 ms", "link.up.delay=45 ms"];
+    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Bbr] {
+        let mut parameters = Parameters::of(&scenario("demo", &link));
+        parameters.tcp.congestion = congestion;
+        let (large, small) = (Bytes::new(2_000_000), Bytes::new(200));
+        let upload = WorkloadObject { request: Some(large), ..WorkloadObject::new(small, None) };
+        let time = |object| load(&parameters, &Workload::new(&[object]).unwrap()).last_byte.as_secs_f64();
+        let (up, down) = (time(upload), time(WorkloadObject::new(large, None)));
+        println!("{congestion:?}: {up} s up, {down} s down");
+        assert!((up / down - 1.0).abs() < 0.01, "{congestion:?}: {up} s up, {down} s down");
+    }
+}
+
+#[test]
 fn a_terabyte_is_answered_at_once() {
     let workload = Workload::file(Bytes::new(1_000_000_000_000));
     for window in [None, Some(4096), Some(65_535), Some(1_000_001)] {
@@ -305,6 +320,24 @@ fn six_terabytes_side_by_side_are_answered_too() {
     let rate = 7.0 * size.bits_f64() / load.last_byte.as_secs_f64();
     // The seventh is alone in the end, held by the send buffer.
     assert!((0.7e8..1e8).contains(&rate), "{rate} {load:?}");
+}
+
+#[test]
+fn what_has_just_begun_is_not_taken_to_stay_as_slow() {
+    // Twenty thousand small packets a round trip: many more than when the second response is asked for and begins.
+    let mut parameters = Parameters::of(&scenario("demo", &["http.connections=2", "tcp.profile=rfc"]));
+    (parameters.down[1].rate, parameters.up[1].rate) = (None, None);
+    (parameters.tcp.mss, parameters.tcp.max_window) = (Bytes::new(100), Some(Bytes::new(2_000_000)));
+    let size = Bytes::new(20_000_000_000);
+    for named_at in (0..8).map(|at| Bytes::new(200_000_000 + at * 300_000)) {
+        let objects = [WorkloadObject::new(size, None), WorkloadObject::new(size, Some((0, named_at)))];
+        let load = load(&parameters, &Workload::new(&objects).unwrap());
+        println!("{named_at:?}: {load:?}");
+        assert!(adds_up(&load), "{load:?}");
+        // 4 MB/s from the fiftieth second on.
+        let seconds = load.last_byte.as_secs_f64();
+        assert!((5050.0..5150.0).contains(&seconds), "{seconds} s: {load:?}");
+    }
 }
 
 #[test]

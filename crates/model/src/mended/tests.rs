@@ -1,10 +1,10 @@
 //! The mends against ns-3, and against the published formulas where nothing is mended.
 
 use super::*;
+use crate::Symbols;
 use crate::obata_2001::Readings;
 use crate::obata_2002::P_CONNECT;
 use crate::path::tests::any_path;
-use crate::{Symbols, WindowReading};
 use farhop_units::Rate;
 use proptest::prelude::*;
 
@@ -50,18 +50,7 @@ pub(super) const AT_ONCE: Readings = Readings {
 };
 
 fn fig5(up_delay_ms: u64, max_window: Bytes) -> Path {
-    Path::new(Symbols {
-        down_rate: Some(Rate::kbps(2048)),
-        up_rate: Some(Rate::kbps(64)),
-        down_delay: Duration::from_millis(250),
-        up_delay: Duration::from_millis(up_delay_ms),
-        mss: Bytes::new(1448),
-        headers: Bytes::new(52),
-        ack: Bytes::new(52),
-        max_window: Some(max_window),
-        window: WindowReading::Real,
-    })
-    .unwrap()
+    Path::new(crate::obata_2001::table_1(Duration::from_millis(up_delay_ms), max_window)).unwrap()
 }
 
 /// Relative errors of the time over ns-3's.
@@ -141,14 +130,7 @@ fn no_mend_is_the_published_formula() {
 }
 
 fn table1() -> Path {
-    let symbols = *fig5(30, Bytes::kib(16)).symbols();
-    Path::new(Symbols {
-        up_rate: Rate::from_bits_per_second(900_700),
-        down_delay: Duration::from_micros(258_600),
-        up_delay: Duration::from_micros(17_300),
-        ..symbols
-    })
-    .unwrap()
+    Path::new(crate::obata_2002::table_1(Bytes::kib(16))).unwrap()
 }
 
 fn data_sets(count: usize, size: Bytes) -> impl Iterator<Item = Bytes> {

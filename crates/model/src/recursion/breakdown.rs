@@ -65,31 +65,6 @@ impl Breakdown {
     }
 }
 
-impl Breakdown {
-    /// Makes the parts add up to `whole`: in a few of thousands of extreme loads (hours of rounds that are skipped, timers that run out
-    /// needlessly) the ledgers miss some of the waits, which then count to what there is most of.
-    pub(super) fn complete(&mut self, whole: Duration) {
-        let total = self.total();
-        let parts = [
-            &mut self.lookup,
-            &mut self.handshake,
-            &mut self.tls,
-            &mut self.request,
-            &mut self.discovery,
-            &mut self.slow_start,
-            &mut self.receive_window,
-            &mut self.delayed_ack,
-            &mut self.queueing,
-            &mut self.transmission,
-            &mut self.server,
-            &mut self.loss,
-        ];
-        if let Some(most) = parts.into_iter().max_by_key(|part| **part) {
-            *most = (*most + whole.saturating_sub(total)).saturating_sub(total.saturating_sub(whole));
-        }
-    }
-}
-
 /// Round trips that the last byte waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrips {

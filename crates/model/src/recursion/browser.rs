@@ -238,13 +238,19 @@ impl Browser {
         close
     }
 
+    /// Whether what has arrived of `by`'s body names an object that is not read.
+    pub(crate) fn has_named(&self, by: usize, workload: &Workload) -> bool {
+        let progress = &self.objects[by];
+        workload.named_by(by).get(progress.read).is_some_and(|(at, _)| *at <= progress.body)
+    }
+
     /// The next object that `by`'s body names within what of it has arrived.
     pub(crate) fn next_named(&mut self, by: usize, workload: &Workload) -> Option<usize> {
-        let progress = &mut self.objects[by];
-        let (at, object) = *workload.named_by(by).get(progress.read)?;
-        if at > progress.body {
+        if !self.has_named(by, workload) {
             return None;
         }
+        let progress = &mut self.objects[by];
+        let (_, object) = workload.named_by(by)[progress.read];
         progress.read += 1;
         Some(object)
     }

@@ -5,6 +5,7 @@ use super::habits::Habits;
 use super::receiver::{Ack, Arrival, Receiver};
 use super::repair::Repair;
 use super::sender::{Hold, Piece, Sender};
+use super::skip::Mark;
 use super::ticks::Ticks;
 use super::window::Window;
 use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
@@ -58,21 +59,18 @@ impl End {
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
     pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) -> u64 {
         if let Some(repair) = &mut self.repair {
-            if let Some(ack) = &packet.ack {
-                repair.hear(&mut self.sender, now, ack, packet.payload == 0);
-            }
+            repair.hear(&mut self.sender, now, packet);
             let ends = (&mut self.receiver, &self.sender);
             return if packet.payload > 0 { repair.receive(ends, now, packet) } else { 0 };
         }
-        if let Some(ack) = &packet.ack {
-            self.sender.on_ack(now, ack);
-        }
-        if packet.payload > 0 {
-            let Packet { payload, push, fin, sent, .. } = *packet;
+        self.sender.on_ack(now, &packet.ack);
+        let payload = packet.payload();
+        if payload > 0 {
+            let Packet { push, fin, sent, .. } = *packet;
             let timeout = self.sender.timeout();
             self.receiver.data_arrived(Arrival { now, payload, push, fin, sent }, &self.sender.rtt, timeout);
         }
-        packet.payload
+        payload
     }
 
     /// The other side has answered the handshake's packet that was sent at `echo`.
@@ -105,7 +103,7 @@ impl End {
     /// The acknowledgement that a packet carries which leaves now.
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
         let ack = self.receiver.acknowledge(now, with_data);
-        self.repair.as_ref().map_or(ack, |repair| repair.fill(ack))
+        self.repair.as_ref().map_or(ack, |repair| Ack { echo: repair.echo(), ..ack })
     }
 
     /// When something happens here by itself.
@@ -181,27 +179,30 @@ pub(crate) enum Kind {
     Fin,
 }
 
-/// A packet on its way.
+/// A packet on its way: no more than 128 bytes, which are copied without a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     pub(crate) arrival: Ticks,
     pub(crate) kind: Kind,
-    pub(crate) connection: usize,
-    /// Which user of the connection's place it belongs to.
-    pub(crate) generation: u32,
-    pub(crate) start: u64,
-    pub(crate) payload: u64,
     pub(crate) push: bool,
     pub(crate) fin: bool,
+    /// Why it was not sent earlier.
+    pub(crate) hold: Hold,
+    pub(crate) payload: u32,
+    pub(crate) place: u32,
+    /// Which user of the connection's place it belongs to.
+    pub(crate) generation: u32,
+    /// The number of the transmission, and of the last one that has arrived where it was sent; where they are counted.
+    pub(crate) order: u32,
+    pub(crate) heard: u32,
+    pub(crate) start: u64,
     pub(crate) sent: Ticks,
-    /// The number of the transmission, where that is counted.
-    pub(crate) order: u64,
-    pub(crate) ack: Option<Ack>,
+    /// Of segments only.
+    pub(crate) ack: Ack,
     /// Time in queues on the way, and with that on serializers.
     pub(crate) waited: Ticks,
     pub(crate) link: Ticks,
-    /// Why it was not sent earlier, and how the acknowledgement that it waited for was late: delayed, queued.
-    pub(crate) hold: Hold,
+    /// How the acknowledgement that it waited for was late: delayed, queued.
     pub(crate) late: (Ticks, Ticks),
 }
 
@@ -239,8 +240,7 @@ pub(crate) struct Connection {
     round_start: Ticks,
     /// How the last acknowledgement that reached the server was late: delayed, queued.
     pub(crate) late: (Ticks, Ticks),
-    /// Acknowledged, and waited for, when rates were last measured.
-    pub(crate) mark: (u64, Ledger),
+    pub(crate) mark: Mark,
 }
 
 impl Connection {
@@ -268,7 +268,7 @@ impl Connection {
             last_arrival: Ticks::ZERO,
             round_start: Ticks::ZERO,
             late: (Ticks::ZERO, Ticks::ZERO),
-            mark: (0, Ledger::default()),
+            mark: Mark::default(),
         }
     }
 
@@ -285,7 +285,7 @@ impl Connection {
         (self.syn_arrived, self.is_up) = (false, false);
         (self.has_answered, self.last_ready) = (false, Ticks::ZERO);
         (self.ledger, self.last_arrival, self.late) = (Ledger::default(), Ticks::ZERO, (Ticks::ZERO, Ticks::ZERO));
-        (self.mark, self.round_start) = ((0, Ledger::default()), Ticks::ZERO);
+        (self.mark, self.round_start) = (Mark::default(), Ticks::ZERO);
     }
 
     pub(crate) fn end(&mut self, side: Side) -> &mut End {
@@ -293,6 +293,12 @@ impl Connection {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
+    }
+
+    /// Whether it is up with nothing asked for and nothing on the way.
+    pub(crate) fn is_idle(&self) -> bool {
+        let has_answered = self.answering.is_empty() && self.stream.is_empty() && self.server.sender.in_flight() == 0;
+        self.is_up && self.tls_left == 0 && self.asked.is_empty() && has_answered
     }
 
     /// When something happens on this connection by itself.

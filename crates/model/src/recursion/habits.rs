@@ -142,6 +142,8 @@ pub(crate) struct RoundTripTime {
     smoothed: Option<(Ticks, Ticks)>,
     variance: Option<Variance>,
     pub(crate) least: Option<Ticks>,
+    /// The timeout that follows from all samples; `None` before the first.
+    usual: Option<Ticks>,
     /// Timeouts since the last sample.
     backoff: u32,
 }
@@ -150,10 +152,19 @@ impl RoundTripTime {
     /// Of data of which `acknowledged` is acknowledged and `next` sent by now.
     pub(crate) fn sample(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
         self.backoff = 0;
+        self.note_least(rtt);
         if habits.counts_segments {
-            return self.sample_as_linux(rtt, habits, acknowledged, next);
+            self.sample_as_linux(rtt, habits, acknowledged, next);
+        } else {
+            self.sample_as_rfc(rtt);
         }
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.usual = self.smoothed.map(|(smoothed, variance)| {
+            let usual = variance.times(4).max(habits.rto_min_variance);
+            (smoothed + self.variance.map_or(usual, |variance| variance.value)).max(habits.rto_min)
+        });
+    }
+
+    fn sample_as_rfc(&mut self, rtt: Ticks) {
         self.smoothed = Some(match self.smoothed {
             None => (rtt, rtt.per(2)),
             Some((smoothed, variance)) => {
@@ -164,7 +175,6 @@ impl RoundTripTime {
     }
 
     fn sample_as_linux(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
-        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         let floor = habits.rto_min_variance;
         let (Some((smoothed, deviation)), Some(mut variance)) = (self.smoothed, self.variance) else {
             let value = rtt.times(2).max(floor);
@@ -196,12 +206,8 @@ impl RoundTripTime {
     }
 
     pub(crate) fn timeout(&self, habits: &Habits) -> Ticks {
-        let base = self.smoothed.map_or(habits.rto_initial, |(smoothed, variance)| {
-            let usual = variance.times(4).max(habits.rto_min_variance);
-            smoothed + self.variance.map_or(usual, |variance| variance.value)
-        });
-        let base = base.max(habits.rto_min);
-        base.times(1 << self.backoff.min(16)).min(habits.rto_max)
+        let usual = self.usual.unwrap_or(habits.rto_initial.max(habits.rto_min));
+        usual.times(1 << self.backoff.min(16)).min(habits.rto_max)
     }
 
     /// The timer ran out (RFC 6298 §5.5).

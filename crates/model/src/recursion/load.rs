@@ -5,11 +5,12 @@
 //! segment, a response that is being made). Taking the earliest of them in turn is all there is: no queue of events, no dice.
 
 use super::browser::{Browser, Trigger};
-use super::connection::{Connection, Exchange, Kind, Packet, Side};
+use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::skip::Skipping;
 use super::ticks::Ticks;
+use super::timers::Timers;
 use super::workload::Workload;
 use farhop_scenario::{Flights, HEADER_BYTES};
 use std::collections::VecDeque;
@@ -64,8 +65,7 @@ pub(crate) struct Buffers {
     pub(crate) down: VecDeque<Packet>,
     pub(crate) up: VecDeque<Packet>,
     pub(crate) connections: Vec<Connection>,
-    /// When each connection does something by itself, and since when that is so: of two that fall together the older goes first.
-    pub(crate) timers: Vec<(Ticks, Ticks)>,
+    pub(crate) timers: Timers,
     pub(crate) making: VecDeque<Making>,
     /// The next thing first.
     pub(crate) plans: VecDeque<Plan>,
@@ -102,19 +102,8 @@ impl Buffers {
         self.vacant.clear();
         self.vacant.extend((0..self.connections.len()).rev());
         self.connections.iter_mut().for_each(|connection| connection.open = false);
-        self.timers.iter_mut().for_each(|timer| *timer = (Ticks::NEVER, Ticks::ZERO));
+        self.timers.reset();
         self.browser.reset(wanted);
-    }
-
-    /// The first timer to run out, and whose it is.
-    fn first_timer(&self) -> (Ticks, usize) {
-        let (mut first, mut owner) = ((Ticks::NEVER, Ticks::NEVER), 0);
-        for (place, timer) in self.timers.iter().enumerate() {
-            if *timer < first {
-                (first, owner) = (*timer, place);
-            }
-        }
-        (first.0, owner)
     }
 }
 
@@ -129,7 +118,9 @@ pub(crate) struct Load<'a> {
     pub(crate) down: Route,
     pub(crate) up: Route,
     /// Propagation delay both ways.
-    rtt: Ticks,
+    pub(crate) rtt: Ticks,
+    /// How responses share a connection.
+    pub(crate) turns: Turns,
     /// What has just happened that may let requests go.
     pub(crate) trigger: Trigger,
     /// Something has happened that may let the browser go on.
@@ -170,6 +161,7 @@ impl<'a> Load<'a> {
             now: Ticks::ZERO,
             skipped: Ticks::ZERO,
             rtt: down.delay() + up.delay(),
+            turns: parameters.turns(),
             down,
             up,
             trigger: Trigger::Start,
@@ -215,7 +207,7 @@ impl<'a> Load<'a> {
     fn step(&mut self) -> Option<()> {
         let arrival = |queue: &VecDeque<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
         let (down, up) = (arrival(&self.buffers.down), arrival(&self.buffers.up));
-        let (timer, owner) = self.buffers.first_timer();
+        let (timer, owner) = self.buffers.timers.first();
         let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
         let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
         self.now = down.min(up).min(timer).min(making).min(planned);
@@ -294,8 +286,10 @@ impl<'a> Load<'a> {
     /// The oldest packet on the way to `side` arrives.
     fn arrive(&mut self, side: Side) {
         let queue = if side == Side::Client { &mut self.buffers.down } else { &mut self.buffers.up };
-        let Some(packet) = queue.pop_front() else { return };
-        let connection = &self.buffers.connections[packet.connection];
+        // A copy of what is popped would wait for its parts to be written.
+        let Some(&packet) = queue.front() else { return };
+        queue.pop_front();
+        let connection = &self.buffers.connections[packet.place()];
         match packet.kind {
             Kind::Fin => {
                 let now = self.now;
@@ -304,7 +298,7 @@ impl<'a> Load<'a> {
             _ if !connection.open || connection.generation != packet.generation => {}
             Kind::Syn => self.syn_arrived(&packet),
             Kind::SynAck => self.syn_ack_arrived(&packet),
-            Kind::Repetition => self.draw_ack(packet.connection, side),
+            Kind::Repetition => self.draw_ack(packet.place(), side),
             Kind::Segment if side == Side::Client => self.segment_arrived_at_client(&packet),
             Kind::Segment => self.segment_arrived_at_server(&packet),
         }
@@ -330,7 +324,7 @@ impl<'a> Load<'a> {
     }
 
     fn syn_arrived(&mut self, packet: &Packet) {
-        let (now, place) = (self.now, packet.connection);
+        let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
         if connection.syn_arrived {
             // It was sent again: its answer is on the way, or will be sent again too.
@@ -344,7 +338,7 @@ impl<'a> Load<'a> {
     }
 
     fn syn_ack_arrived(&mut self, packet: &Packet) {
-        let (now, place) = (self.now, packet.connection);
+        let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
         if core::mem::replace(&mut connection.is_up, true) {
             return self.draw_ack(place, Side::Client);
@@ -390,7 +384,7 @@ impl<'a> Load<'a> {
     }
 
     fn segment_arrived_at_client(&mut self, packet: &Packet) {
-        let (now, place) = (self.now, packet.connection);
+        let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
         let bytes = connection.client.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.client.sender.is_late);
@@ -407,14 +401,14 @@ impl<'a> Load<'a> {
     }
 
     fn segment_arrived_at_server(&mut self, packet: &Packet) {
-        let (now, place) = (self.now, packet.connection);
+        let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
         if let Some(sent) = connection.syn_ack_sent.take() {
             connection.server.heard_hello(now, sent);
         }
         let bytes = connection.server.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.server.sender.is_late);
-        connection.late = (packet.ack.map_or(Ticks::ZERO, |ack| ack.held), packet.waited);
+        connection.late = (packet.ack.held, packet.waited);
         self.note_late(is_late);
         self.flush(place, Side::Server);
         if bytes > 0 {

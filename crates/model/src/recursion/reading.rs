@@ -2,7 +2,7 @@
 
 use super::browser::{Start, Trigger};
 use super::connection::Chunk;
-use super::load::{Load, Planned};
+use super::load::{Buffers, Load, Planned};
 use super::ticks::Ticks;
 
 impl Load<'_> {
@@ -39,10 +39,12 @@ impl Load<'_> {
     }
 
     fn read_response(&mut self, place: usize, object: usize, bytes: u64, link: Ticks) {
-        let (clock, ledger) = (self.clock(), self.buffers.connections[place].ledger);
-        let size = self.workload.size(object);
-        let progress = &mut self.buffers.browser.objects[object];
-        progress.start.get_or_insert(Start { at: clock, ledger, link });
+        let (clock, size) = (self.clock(), self.workload.size(object));
+        let Buffers { browser, connections, .. } = &mut *self.buffers;
+        let (progress, ledger) = (&mut browser.objects[object], &connections[place].ledger);
+        if progress.start.is_none() {
+            progress.start = Some(Start { at: clock, ledger: *ledger, link });
+        }
         let header = progress.header.min(bytes);
         progress.header -= header;
         if progress.header > 0 {
@@ -55,9 +57,11 @@ impl Load<'_> {
             progress.first_byte.get_or_insert(clock);
         }
         if complete {
-            progress.end = Some((clock, ledger));
+            progress.end = Some((clock, *ledger));
         }
-        self.discover(place, object);
+        if self.buffers.browser.has_named(object, self.workload) {
+            self.discover(place, object);
+        }
         if complete {
             self.response_ended(place, object);
         }

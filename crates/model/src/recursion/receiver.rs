@@ -33,8 +33,7 @@ pub(crate) struct Ack {
     pub(crate) last_sent: Ticks,
     /// How long the oldest segment waited for it.
     pub(crate) held: Ticks,
-    /// The last transmission that has arrived, and the timestamp that is echoed; told where packets are dropped.
-    pub(crate) heard: u64,
+    /// The timestamp that is echoed; told where packets are dropped.
     pub(crate) echo: Ticks,
 }
 

@@ -121,22 +121,22 @@ impl Route {
     /// Sends a packet at `now`, which is not before any earlier packet's.
     pub(crate) fn pass(&mut self, now: Ticks, bytes: u64) -> Passage {
         let mut passage = Passage { arrival: now, ..Passage::default() };
-        for index in 0..self.used {
-            let hop = &mut self.hops[index];
+        for (index, hop) in self.hops.iter_mut().take(self.used).enumerate() {
             let (at, service) = (Fine::from(passage.arrival), hop.service(bytes));
-            if hop.free < at {
-                passage.found_idle |= index == self.slowest;
+            if hop.free <= at {
+                passage.found_idle |= index == self.slowest && hop.free < at;
                 hop.free = at;
             } else {
                 let wait = hop.free.since(at);
-                if let Some(room) = self.rooms.as_mut().map(|rooms| &mut rooms[index]).filter(|_| hop.free > at) {
+                if let Some(rooms) = &mut self.rooms {
+                    let room = &mut rooms[index];
                     if !room.admits(at, bytes, hop.limit) {
                         passage.is_dropped = true;
                         return passage;
                     }
                     room.push(hop.free, bytes);
                 } else {
-                    passage.is_dropped |= wait + service > hop.slack && hop.free > at;
+                    passage.is_dropped |= wait + service > hop.slack;
                 }
                 passage.waited += wait.rounded_up();
             }

@@ -7,6 +7,7 @@
 
 use super::habits::{self, Habits, RoundTripTime};
 use super::receiver::Ack;
+use super::short::Short;
 use super::ticks::Ticks;
 use super::usage::Usage;
 use super::window::{Acked, Window};
@@ -56,10 +57,7 @@ pub(crate) struct Sender {
     buffer: u64,
     may_expand: bool,
     expanded: Option<u64>,
-    /// Where segments that were not full ended, and what they lacked.
-    short: [(u64, u64); SHORT],
-    /// What all of them lack that are on the way.
-    lack: u64,
+    short: Short,
     /// Last byte that the receiver has room for, and the most it ever offered.
     edge: u64,
     largest: u64,
@@ -95,9 +93,6 @@ pub(super) enum Probe {
 /// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way.
 pub(super) const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
 
-/// How many short segments on the way are told apart; more count as what they carry.
-const SHORT: usize = 16;
-
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
         let grows = habits.counts_segments;
@@ -106,8 +101,7 @@ impl Sender {
             buffer,
             may_expand: false,
             expanded: None,
-            short: [(0, 0); SHORT],
-            lack: 0,
+            short: Short::default(),
             habits,
             mss,
             initial: window.size,
@@ -172,9 +166,7 @@ impl Sender {
         }
         self.is_late |= now > self.timer;
         let bytes = ack.up_to - self.acknowledged;
-        let lack = if self.lack == 0 { 0 } else { self.lacking(self.acknowledged, ack.up_to) };
-        self.lack -= lack;
-        let counted = bytes + lack;
+        let counted = bytes + self.short.leave(ack.up_to);
         self.acknowledged = ack.up_to;
         if self.is_clear(ack.up_to - bytes) {
             self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
@@ -200,24 +192,14 @@ impl Sender {
         self.buffer = self.buffer.max(wanted);
     }
 
-    /// What short segments that end beyond `from` and not beyond `to` lack to count as full ones.
-    fn lacking(&self, from: u64, to: u64) -> u64 {
-        self.short.iter().filter(|(end, _)| (from + 1..=to).contains(end)).map(|(_, lack)| lack).sum()
-    }
-
     /// What is on the way as the congestion window counts it.
     fn counted(&self) -> u64 {
-        self.network.unwrap_or_else(|| self.in_flight() + self.lack)
+        self.network.unwrap_or_else(|| self.in_flight() + self.short.lack())
     }
 
     fn note_short(&mut self, payload: u64) {
-        if !self.habits.counts_segments || payload == self.mss {
-            return;
-        }
-        let acknowledged = self.acknowledged;
-        if let Some(free) = self.short.iter_mut().find(|(end, _)| *end <= acknowledged) {
-            *free = (self.next, self.mss - payload);
-            self.lack += self.mss - payload;
+        if self.habits.counts_segments && payload < self.mss {
+            self.short.note(self.next, self.mss - payload, self.acknowledged);
         }
     }
 
@@ -241,6 +223,10 @@ impl Sender {
 
     /// The next segment that may leave now; to be asked until there is none.
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
+        if self.next == self.written && !self.unsettled {
+            self.hold = Hold::Nothing;
+            return None;
+        }
         let piece = self.next_new(now, true);
         if piece.is_none() {
             self.settle(now);

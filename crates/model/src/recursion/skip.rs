@@ -24,6 +24,8 @@ use super::ticks::{Fine, Ticks};
 const LEAST_SKIP: u64 = 32;
 /// Packets on the way down between two measurements of rates.
 const STRETCH: u64 = 1 << 16;
+/// The same in round trips, of which there are more if many packets make one.
+const STRETCH_ROUNDS: u64 = 2;
 /// Measurements before the first extrapolation.
 const EXACT_STRETCHES: u64 = 2;
 /// More packets than this are never counted through, nor kept on the way at once.
@@ -98,6 +100,23 @@ impl Skipping {
     }
 }
 
+/// Where a connection was when rates were last measured, and what it had carried since the time before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mark {
+    acknowledged: u64,
+    ledger: Ledger,
+    carried: u64,
+    duration: Ticks,
+}
+
+impl Mark {
+    /// Whether so many bytes in so long a time are faster than before by more than a quarter, or there is no before.
+    fn is_outpaced(&self, bytes: u64, duration: Ticks) -> bool {
+        let product = |bytes: u64, duration: Ticks| u128::from(bytes) * u128::from(duration.raw());
+        product(bytes, self.duration) / 5 * 4 >= product(self.carried, duration)
+    }
+}
+
 /// Mixes a value into a digest.
 fn mix(digest: u64, value: u64) -> u64 {
     (digest.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
@@ -130,7 +149,8 @@ impl Load<'_> {
         if self.mode != Mode::Repairing && sender.acknowledged >= skipping.end {
             self.end_round(place);
         }
-        if self.skipping.packets >= self.skipping.stretch_ends {
+        let is_whole = self.now.since(self.skipping.stretch_from) >= self.rtt.times(STRETCH_ROUNDS);
+        if is_whole && self.skipping.packets >= self.skipping.stretch_ends {
             self.end_stretch();
         }
     }
@@ -142,7 +162,7 @@ impl Load<'_> {
         let round = Round {
             duration: self.now.since(skipping.from.0),
             bytes: sender.acknowledged - skipping.from.1.min(sender.acknowledged),
-            digest: self.on_the_way(sender.acknowledged),
+            digest: self.on_the_way(place, sender.acknowledged),
             receiver: connection.client.receiver.fingerprint(self.now),
             sender: sender.fingerprint(),
             backlogs: [self.down.backlog(self.now), self.up.backlog(self.now)],
@@ -198,14 +218,18 @@ impl Load<'_> {
         !skipping.found_idle && way_up && fits && round.receiver[1..3] == skipping.last.receiver[1..3]
     }
 
-    /// What is on the way, and when it will arrive.
-    fn on_the_way(&self, acknowledged: u64) -> u64 {
-        let down = self.buffers.down.iter().map(|packet| (packet, packet.payload));
-        let up = self.buffers.up.iter().map(|packet| {
-            let ack = packet.ack.map_or(0, |ack| ack.up_to.saturating_sub(acknowledged));
-            (packet, ack.wrapping_add(packet.ack.map_or(0, |ack| ack.offer)))
+    /// What is on the way, and when it will arrive; of no account where others' packets are.
+    fn on_the_way(&self, place: usize, acknowledged: u64) -> u64 {
+        let down = self.buffers.down.iter().map(|packet| (packet, packet.payload()));
+        let up = self
+            .buffers
+            .up
+            .iter()
+            .map(|packet| (packet, packet.ack.up_to.saturating_sub(acknowledged).wrapping_add(packet.ack.offer)));
+        let digest = down.chain(up).try_fold(0, |digest, (packet, value)| {
+            (packet.place() == place).then(|| mix(mix(digest, packet.arrival.since(self.now).raw()), value))
         });
-        down.chain(up).fold(0, |digest, (packet, value)| mix(mix(digest, packet.arrival.since(self.now).raw()), value))
+        digest.unwrap_or(u64::MAX)
     }
 
     /// Where a clock that runs on its own stands, if it mattered.
@@ -224,7 +248,7 @@ impl Load<'_> {
             |connection: &Connection| connection.server.sender.in_flight() > 0 || !connection.asked.is_empty();
         buffers.making.is_empty()
             && buffers.plans.is_empty()
-            && packets.all(|packet| packet.connection == place)
+            && packets.all(|packet| packet.place() == place)
             && !others.into_iter().any(|(_, other)| is_busy(other))
     }
 
@@ -244,6 +268,9 @@ impl Load<'_> {
     /// At a set rate nothing waits for acknowledgements: what is behind the next segments only keeps the link busy.
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
         let mss = self.parameters.tcp.mss.get();
+        if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
+            return;
+        }
         let segments = self.uneventful(place) / mss;
         if self.parameters.control == Control::FixedRate && segments > LEAST_SKIP {
             self.down.occupy(self.now, segments, mss + HEADERS);
@@ -279,7 +306,7 @@ impl Load<'_> {
         let packets = self.skipping.packets;
         if packets >= STRETCH * EXACT_STRETCHES && duration > Ticks::ZERO {
             let places = 0..self.buffers.connections.len();
-            let count = places.clone().filter_map(|place| self.repetitions(place)).min().unwrap_or(0);
+            let count = places.clone().filter_map(|place| self.repetitions(place, duration)).min().unwrap_or(0);
             let count = count.min(self.next_beginning().since(self.now).whole(duration));
             if count > 0 {
                 places.for_each(|place| self.extrapolate(place, count, duration.times(count)));
@@ -289,8 +316,11 @@ impl Load<'_> {
         }
         (self.skipping.stretch_from, self.skipping.stretch_ends) = (self.now, packets + STRETCH);
         self.skipping.last = Round::default();
-        for connection in &mut self.buffers.connections {
-            connection.mark = (connection.server.sender.acknowledged, connection.ledger);
+        for place in 0..self.buffers.connections.len() {
+            let carried = self.carried(place).unwrap_or(0);
+            let connection = &mut self.buffers.connections[place];
+            let acknowledged = connection.server.sender.acknowledged;
+            connection.mark = Mark { acknowledged, ledger: connection.ledger, carried, duration };
         }
     }
 
@@ -309,25 +339,26 @@ impl Load<'_> {
         self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due).min(making)
     }
 
-    /// What a connection that is sending has carried in this stretch.
+    /// What a connection on which something is under way has carried in this stretch.
     fn carried(&self, place: usize) -> Option<u64> {
         let connection = &self.buffers.connections[place];
-        let sender = &connection.server.sender;
-        let bytes = sender.acknowledged - connection.mark.0.min(sender.acknowledged);
-        (connection.open && sender.in_flight() > 0).then_some(bytes)
+        let bytes = connection.server.sender.acknowledged.saturating_sub(connection.mark.acknowledged);
+        (connection.open && !connection.is_idle()).then_some(bytes)
     }
 
-    /// How often this stretch can be repeated on a connection that is sending.
-    fn repetitions(&self, place: usize) -> Option<u64> {
-        self.carried(place)?;
-        let bytes = self.carried(place)?.max(1);
-        Some(self.uneventful(place) / bytes)
+    /// How often this stretch can be repeated on a connection on which something is under way: not at all if that stood still, is on its
+    /// way to the server, or is faster than in the stretch before, as it is after its beginning.
+    fn repetitions(&self, place: usize, duration: Ticks) -> Option<u64> {
+        let bytes = self.carried(place)?;
+        let connection = &self.buffers.connections[place];
+        let is_settled = connection.asked.is_empty() && !connection.mark.is_outpaced(bytes, duration);
+        Some(self.uneventful(place).checked_div(bytes).filter(|_| is_settled).unwrap_or(0))
     }
 
     fn extrapolate(&mut self, place: usize, count: u64, duration: Ticks) {
         let Some(bytes) = self.carried(place).filter(|bytes| *bytes > 0) else { return };
         let connection = &self.buffers.connections[place];
-        let waited = connection.ledger.since(&connection.mark.1).times(count).stretched(duration);
+        let waited = connection.ledger.since(&connection.mark.ledger).times(count).stretched(duration);
         self.skip(place, bytes * count, waited);
     }
 }

@@ -107,8 +107,8 @@ impl Fine {
 
     /// The first whole nanosecond that is not before it.
     pub(crate) fn rounded_up(self) -> Ticks {
-        let nanos = self.0.saturating_add((1 << FRACTION_BITS) - 1) >> FRACTION_BITS;
-        Ticks(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let (whole, rest) = (self.0 >> FRACTION_BITS, self.0 % (1 << FRACTION_BITS));
+        u64::try_from(whole).map_or(Ticks::NEVER, |whole| Ticks(whole.saturating_add(u64::from(rest > 0))))
     }
 
     pub(crate) fn since(self, earlier: Self) -> Self {

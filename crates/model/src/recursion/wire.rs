@@ -5,6 +5,7 @@ use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
 use super::habits::Habits;
 use super::load::{HEADERS, Load, Making, Mode, Opening, Planned};
 use super::parameters::{Control, Http, Parameters};
+use super::receiver::Ack;
 use super::route::Passage;
 use super::sender::{Hold, Piece};
 use super::ticks::Ticks;
@@ -24,13 +25,21 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let is_quic = parameters.http == Http::Http3;
     let habits = if is_quic { Habits::of_quic(tcp) } else { Habits::of(tcp) };
     let counts_bytes = habits.byte_counting;
-    // What the client sends is little: its controller makes no difference beyond slow start.
-    let client = Window::new(Congestion::Reno, mss, initial, counts_bytes);
-    let server = match parameters.control {
+    let window = || match tcp.congestion {
         // Without a model of the path what fills it is slow start.
-        Control::Tcp if mode == Mode::Tolerant && tcp.congestion == Congestion::Bbr => client,
-        Control::Tcp if is_quic => Window::of_quic(tcp.congestion, mss, initial),
-        Control::Tcp => Window::new(tcp.congestion, mss, initial, counts_bytes),
+        Congestion::Bbr if mode != Mode::Repairing => Window::new(Congestion::Reno, mss, initial, counts_bytes),
+        congestion if is_quic => Window::of_quic(congestion, mss, initial),
+        congestion => Window::new(congestion, mss, initial, counts_bytes),
+    };
+    // QUIC's client is not spread over round trips: what it sends is little.
+    let client = match tcp.congestion {
+        Congestion::Reno | Congestion::NewReno | Congestion::Cubic if is_quic => {
+            Window::new(tcp.congestion, mss, initial, counts_bytes)
+        }
+        _ => window(),
+    };
+    let server = match parameters.control {
+        Control::Tcp => window(),
         Control::FixedRate => Window::fixed(mss, NO_LIMIT),
     };
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
@@ -41,7 +50,7 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     client.sender.update_offer(0, server.receiver.offer());
     if mode == Mode::Repairing {
         let models = tcp.congestion == Congestion::Bbr;
-        return (client.repairing(tcp, habits, false), server.repairing(tcp, habits, models));
+        return (client.repairing(tcp, habits, models), server.repairing(tcp, habits, models));
     }
     (client, server)
 }
@@ -64,9 +73,7 @@ impl Load<'_> {
             self.send(place, side, None);
         }
         let timer = self.buffers.connections[place].timer(now);
-        if timer != self.buffers.timers[place].0 {
-            self.buffers.timers[place] = (timer, now);
-        }
+        self.buffers.timers.set(place, timer, now);
     }
 
     /// Puts a segment on the wire, or an acknowledgement alone.
@@ -76,7 +83,7 @@ impl Load<'_> {
         let piece = piece.unwrap_or(nothing);
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
-        let turns = self.parameters.turns();
+        let turns = self.turns;
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
         if side == Side::Server && piece.payload > 0 {
@@ -88,12 +95,12 @@ impl Load<'_> {
         }
         let generation = connection.generation;
         let end = connection.end(side);
-        let ack = Some(end.acknowledge(now, piece.payload > 0));
-        let order = end.repair.as_mut().map_or(0, |repair| {
+        let ack = end.acknowledge(now, piece.payload > 0);
+        let (order, heard) = end.repair.as_mut().map_or((0, 0), |repair| {
             if passage.is_dropped && piece.payload > 0 {
                 repair.board.drop_last();
             }
-            repair.board.last_order()
+            (repair.board.last_order(), repair.heard())
         });
         if self.is_lost(&passage) {
             return;
@@ -102,18 +109,19 @@ impl Load<'_> {
         queue.push_back(Packet {
             arrival: passage.arrival,
             kind: Kind::Segment,
-            connection: place,
-            generation,
-            start: piece.start,
-            payload: piece.payload,
             push: piece.push,
             fin,
-            sent: now,
+            hold: piece.hold,
+            payload: small(piece.payload),
+            place: small(place),
+            generation,
             order,
+            heard,
+            start: piece.start,
+            sent: now,
             ack,
             waited: passage.waited,
             link: passage.waited + passage.served.rounded_up(),
-            hold: piece.hold,
             late,
         });
     }
@@ -128,7 +136,7 @@ impl Load<'_> {
     /// Sends a packet of so many bytes on its way.
     pub(crate) fn put(&mut self, side: Side, packet: Packet, bytes: u64) {
         let now = self.now;
-        let generation = self.buffers.connections[packet.connection].generation;
+        let generation = self.buffers.connections[packet.place()].generation;
         let passage = self.route(side).pass(now, bytes);
         self.skipping.note(side, passage.found_idle);
         if self.is_lost(&passage) {
@@ -249,7 +257,7 @@ impl Load<'_> {
         let end = connection.end(side);
         if let Some(repair) = &mut end.repair {
             repair.said_hello(&end.sender, now);
-            self.buffers.timers[place] = (connection.timer(now), now);
+            self.buffers.timers.renew(place, connection.timer(now), now);
         }
     }
 
@@ -263,7 +271,7 @@ impl Load<'_> {
             (connection.client, connection.server) = (client, server);
         } else {
             self.buffers.connections.push(Connection::new(client, server));
-            self.buffers.timers.push((Ticks::NEVER, Ticks::ZERO));
+            self.buffers.timers.push();
             self.buffers.openings.push(Opening::new(Trigger::Start, Ticks::ZERO));
         }
         let tls_rounds = u32::try_from(self.parameters.tls_rounds().len()).unwrap_or(0);
@@ -283,7 +291,7 @@ impl Load<'_> {
     pub(crate) fn close_client(&mut self, place: usize) {
         self.send_fin(place, Side::Client);
         self.buffers.connections[place].open = false;
-        self.buffers.timers[place].0 = Ticks::NEVER;
+        self.buffers.timers.set(place, Ticks::NEVER, self.now);
         self.buffers.vacant.push(place);
     }
 }
@@ -294,25 +302,41 @@ impl Opening {
     }
 }
 
+/// What has far fewer than 2³² values: a payload, the place of a connection.
+fn small(value: impl TryInto<u32>) -> u32 {
+    value.try_into().unwrap_or(u32::MAX)
+}
+
 impl Packet {
     /// A packet without data.
-    pub(crate) fn bare(connection: usize, sent: Ticks) -> Self {
+    pub(crate) fn bare(place: usize, sent: Ticks) -> Self {
         Self {
             arrival: sent,
             kind: Kind::Segment,
-            connection,
-            generation: 0,
-            start: 0,
-            payload: 0,
             push: false,
             fin: false,
-            sent,
+            hold: Hold::Nothing,
+            payload: 0,
+            place: small(place),
+            generation: 0,
             order: 0,
-            ack: None,
+            heard: 0,
+            start: 0,
+            sent,
+            ack: Ack::default(),
             waited: Ticks::ZERO,
             link: Ticks::ZERO,
-            hold: Hold::Nothing,
             late: (Ticks::ZERO, Ticks::ZERO),
         }
+    }
+
+    /// The place of its connection.
+    pub(crate) fn place(&self) -> usize {
+        self.place as usize
+    }
+
+    /// Bytes of data.
+    pub(crate) fn payload(&self) -> u64 {
+        u64::from(self.payload)
     }
 }

@@ -1,6 +1,7 @@
 //! A connection's data in rounds: what is sent at once, what of it is lost, and what is sent next.
 
 use super::losses::Fate;
+use crate::recursion::connection::Side;
 use crate::recursion::habits::Habits;
 use crate::recursion::parameters::{Control, Parameters};
 use farhop_scenario::{Congestion, Profile};
@@ -25,9 +26,10 @@ const LONE: f64 = 0.2;
 /// RFC 5681 §3.2.
 const DUPLICATES: u64 = 3;
 
-/// What all connections of a load have in common.
+/// What all connections of a load have in common, for data from one of their ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path {
+    sender: Side,
     pub(super) rtt: f64,
     /// Time of a full segment on the slowest serializer.
     pub(super) pace: f64,
@@ -57,14 +59,15 @@ enum Kind {
 }
 
 impl Path {
-    pub(super) fn new(parameters: &Parameters) -> Self {
+    pub(super) fn new(parameters: &Parameters, sender: Side) -> Self {
         let (down, up) = parameters.routes();
+        let (way, back) = if sender == Side::Server { (down, up) } else { (up, down) };
         let (habits, tcp) = (Habits::of(&parameters.tcp), &parameters.tcp);
         let mss = tcp.mss.get();
         let packet = mss + super::super::load::HEADERS;
         let small = super::super::load::HEADERS;
         let control = match (parameters.control, tcp.congestion) {
-            (Control::FixedRate, _) => Kind::Set,
+            (Control::FixedRate, _) if sender == Side::Server => Kind::Set,
             (_, Congestion::Reno | Congestion::NewReno) => Kind::Reno,
             (_, Congestion::Cubic) => Kind::Cubic,
             (_, Congestion::Bbr) => Kind::Steady,
@@ -73,8 +76,9 @@ impl Path {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let most = window.min(habits.send_buffer as f64) / tcp.mss.as_f64();
         Self {
-            rtt: (down.delay() + up.delay() + down.service(packet) + up.service(small)).seconds(),
-            pace: down.slowest_service(1, packet).seconds(),
+            sender,
+            rtt: (way.delay() + back.delay() + way.service(packet) + back.service(small)).seconds(),
+            pace: way.slowest_service(1, packet).seconds(),
             mss,
             control,
             initial: f64::from(tcp.initial_window),
@@ -165,7 +169,7 @@ impl Flow {
             cubic: None,
             last_most: 0.0,
             samples: 1.0,
-            until_loss: fate.until_loss(&mut is_bad),
+            until_loss: fate.until_loss(path.sender, &mut is_bad),
             is_bad,
         }
     }
@@ -182,28 +186,34 @@ impl Flow {
         let pace = path.pace * sharing;
         // At a set rate only the last repetitions are waited for: what is far ahead of them just takes its time.
         let ahead = if path.control == Kind::Set { segments.saturating_sub(MOST_AT_ONCE) } else { 0 };
-        let (start, segments) = (start + float(ahead) * pace / (1.0 - fate.mean()), segments - ahead);
+        let (start, segments) = (start + float(ahead) * pace / (1.0 - fate.mean(path.sender)), segments - ahead);
         let mut left = Left { new: segments, again: 0 };
         let (mut now, mut end, mut backoff, mut turn) = (start, start, 0, None::<Turn>);
         let mut half = (0_u64, start);
+        let mut conserves = false;
         for round in 0..MOST_ROUNDS {
             if round == MOST_ROUNDS / 2 {
                 half = (segments - left.new, now);
             }
             if sharing > 1.0
-                && let Some(is_bad) = fate.afresh()
+                && let Some(is_bad) = fate.afresh(path.sender)
             {
                 self.is_bad = is_bad;
-                self.until_loss = fate.until_loss(&mut self.is_bad);
+                self.until_loss = fate.until_loss(path.sender, &mut self.is_bad);
             }
             let (again, new) = self.choose(path, left, turn.map(|turn| turn.cap));
             let count = again + new;
             left = Left { new: left.new - new, again: left.again - again };
-            let outcome = self.send(fate, again, count);
+            let outcome = self.send(path, fate, again, count);
             let span = float(count) * pace;
             self.samples += float(count) / 2.0;
             if outcome.lost > 0 {
                 left.again += outcome.lost;
+                // BBR sends as much as arrives in the first round of a recovery, and goes on as before in the next.
+                conserves = !conserves;
+                if path.control == Kind::Steady && !conserves {
+                    self.grow(path, count - outcome.lost, (pace, now), None);
+                }
                 now += self.learn(path, (count, outcome, left), span, &mut backoff, &mut turn);
                 continue;
             }
@@ -233,7 +243,7 @@ impl Flow {
     }
 
     /// Which of `count` segments are lost, the first `again` of them repetitions.
-    fn send(&mut self, fate: &mut Fate, again: u64, count: u64) -> Outcome {
+    fn send(&mut self, path: &Path, fate: &mut Fate, again: u64, count: u64) -> Outcome {
         let (mut outcome, mut at) = (Outcome::default(), 0);
         while self.until_loss < count - at {
             let place = at + self.until_loss;
@@ -244,7 +254,7 @@ impl Flow {
             outcome.again |= place < again;
             outcome.before_last = place;
             at = place + 1;
-            self.until_loss = fate.until_loss(&mut self.is_bad);
+            self.until_loss = fate.until_loss(path.sender, &mut self.is_bad);
         }
         self.until_loss -= count - at;
         if outcome.lost > 0 {
@@ -279,7 +289,7 @@ impl Flow {
         }
         let wait = path.timeout(self.samples) * f64::from(1_u32 << (*backoff).min(MOST_BACKOFF));
         *backoff += 1;
-        if path.control != Kind::Set {
+        if !matches!(path.control, Kind::Set | Kind::Steady) {
             self.threshold = (self.window / 2.0).max(2.0);
             (self.window, self.cubic, *turn) = (1.0, None, None);
         }
@@ -380,7 +390,7 @@ mod tests {
 
     fn path(assignments: &[&str]) -> Path {
         let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
-        Path::new(&Parameters::of(&open("demo", &assignments).unwrap()))
+        Path::new(&Parameters::of(&open("demo", &assignments).unwrap()), Side::Server)
     }
 
     /// Time of so many segments of which those at `lost` are lost on their first way.

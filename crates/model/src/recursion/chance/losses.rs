@@ -1,6 +1,7 @@
 //! Which packets are lost.
 
 use crate::recursion::RecursionError;
+use crate::recursion::connection::Side;
 use farhop_scenario::LossModel;
 use farhop_units::random::{Dice, Stream};
 use farhop_units::{Bytes, Probability};
@@ -24,13 +25,15 @@ enum Way {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Losses {
     down: Way,
-    up: f64,
+    up: Way,
+    /// Of small packets on the way up.
+    small: f64,
 }
 
 impl Losses {
     /// Each packet on the way down is lost with this probability.
     pub fn independent(down: Probability) -> Self {
-        Self { down: Way::of(LossModel::Bernoulli(down), Bytes::ZERO), up: 0.0 }
+        Self { down: Way::of(LossModel::Bernoulli(down), Bytes::ZERO), ..Self::default() }
     }
 
     /// The models of the hops each way. Bursts stay bursts if nothing else loses packets, and count by their mean otherwise; `segment` is
@@ -40,25 +43,27 @@ impl Losses {
         up: impl IntoIterator<Item = LossModel>,
         segment: Bytes,
     ) -> Self {
-        let join = |way: Way, model| way.and(Way::of(model, segment));
-        let up = up.into_iter().fold(Way::None, |way, model| way.and(Way::of(model, SMALL)));
-        Self { down: down.into_iter().fold(Way::None, join), up: up.mean() }
+        let none = (Way::None, Way::None);
+        let join =
+            |(large, small): (Way, Way), model| (large.and(Way::of(model, segment)), small.and(Way::of(model, SMALL)));
+        let (up, small) = up.into_iter().fold(none, join);
+        Self { down: down.into_iter().fold(none, join).0, up, small: small.mean() }
     }
 
     /// # Errors
     /// More than half of the packets are lost: what such a link takes is a matter of luck and patience.
     pub(super) fn check(&self) -> Result<(), RecursionError> {
-        let loss = Probability::new(self.down.mean().max(self.up)).unwrap_or(Probability::ONE);
+        let loss = Probability::new(self.down.mean().max(self.up.mean())).unwrap_or(Probability::ONE);
         if loss.get() > MOST { Err(RecursionError::TooLossy { loss }) } else { Ok(()) }
     }
 
     /// Nothing is ever lost.
     pub fn are_none(&self) -> bool {
-        self.down.mean() <= 0.0 && self.up <= 0.0
+        self.down.mean() <= 0.0 && self.up.mean() <= 0.0
     }
 }
 
-/// What goes up is acknowledgements and requests.
+/// What goes up is mostly acknowledgements and requests.
 const SMALL: Bytes = Bytes::new(300);
 
 impl Way {
@@ -111,25 +116,33 @@ const MOST_TURNS: u32 = 1 << 12;
 #[derive(Debug)]
 pub(super) struct Fate {
     down: Way,
-    up: f64,
+    up: Way,
+    small: f64,
     dice: Dice,
 }
 
 impl Fate {
     /// Nothing is lost.
     pub(super) fn none() -> Self {
-        Self { down: Way::None, up: 0.0, dice: Dice::new(Stream::new(0, 0)) }
+        Self { down: Way::None, up: Way::None, small: 0.0, dice: Dice::new(Stream::new(0, 0)) }
     }
 
     /// One way in which it can go.
     pub(super) fn new(losses: &Losses, sample: u64) -> Self {
         let dice = Dice::new(Stream::new(PURPOSE, sample));
-        Self { down: losses.down, up: losses.up.min(ALMOST_ALL), dice }
+        Self { down: losses.down, up: losses.up, small: losses.small.min(ALMOST_ALL), dice }
     }
 
-    /// Packets of a connection that arrive before its next one that is lost; `is_bad` is the state that the link is in for it.
-    pub(super) fn until_loss(&mut self, is_bad: &mut bool) -> u64 {
-        match self.down {
+    fn way(&self, sender: Side) -> Way {
+        match sender {
+            Side::Client => self.up,
+            Side::Server => self.down,
+        }
+    }
+
+    /// Packets from `sender` on a connection that arrive before the next one that is lost; `is_bad` is the state that the link is in for it.
+    pub(super) fn until_loss(&mut self, sender: Side, is_bad: &mut bool) -> u64 {
+        match self.way(sender) {
             Way::None => NEVER,
             Way::Independent(probability) => self.before(probability.min(ALMOST_ALL)),
             Way::Bursts { enter, leave, good, bad } => {
@@ -159,14 +172,14 @@ impl Fate {
         }
     }
 
-    /// The share of packets on the way down that is lost.
-    pub(super) fn mean(&self) -> f64 {
-        self.down.mean().min(ALMOST_ALL)
+    /// The share of full packets from `sender` that is lost.
+    pub(super) fn mean(&self, sender: Side) -> f64 {
+        self.way(sender).mean().min(ALMOST_ALL)
     }
 
     /// The state that a connection finds the link in after others' packets have passed; `None` if losses have no memory.
-    pub(super) fn afresh(&mut self) -> Option<bool> {
-        match self.down {
+    pub(super) fn afresh(&mut self, sender: Side) -> Option<bool> {
+        match self.way(sender) {
             Way::None | Way::Independent(_) => None,
             Way::Bursts { enter, leave, .. } => Some(self.dice.uniform() * (enter + leave) < enter),
         }
@@ -174,17 +187,17 @@ impl Fate {
 
     /// Whether a request or another single packet on the way up, or the answer to it, is lost.
     pub(super) fn loses_exchange(&mut self) -> bool {
-        let kept = (1.0 - self.up) * (1.0 - self.mean());
+        let kept = (1.0 - self.small) * (1.0 - self.mean(Side::Server));
         self.dice.uniform() >= kept
     }
 
     /// Whether a single packet on the way up is lost.
     pub(super) fn loses_request(&mut self) -> bool {
-        self.dice.uniform() < self.up
+        self.dice.uniform() < self.small
     }
 
     pub(super) fn is_none(&self) -> bool {
-        self.down.mean() <= 0.0 && self.up <= 0.0
+        self.down.mean() <= 0.0 && self.up.mean() <= 0.0
     }
 }
 
@@ -199,7 +212,7 @@ mod tests {
         let mut fate = Fate::new(losses, 1);
         let (mut packets, mut lost, mut is_bad) = (0_u64, 0_u32, false);
         while packets < 400_000 {
-            packets += fate.until_loss(&mut is_bad) + 1;
+            packets += fate.until_loss(Side::Server, &mut is_bad) + 1;
             lost += 1;
         }
         f64::from(lost) / packets as f64
@@ -224,7 +237,7 @@ mod tests {
     fn hops_add_up_and_bursts_alone_stay_bursts() {
         let half = LossModel::Bernoulli(Probability::new(0.5).unwrap());
         let both = Losses::of([half, LossModel::None, half], [LossModel::None], Bytes::new(1500));
-        assert!((both.down.mean() - 0.75).abs() < 1e-12 && both.up <= 0.0);
+        assert!((both.down.mean() - 0.75).abs() < 1e-12 && both.up.mean() <= 0.0);
         let bursts: LossModel = "gilbert-elliott enter=1% leave=20%".parse().unwrap();
         assert!(matches!(Losses::of([LossModel::None, bursts], [], Bytes::ZERO).down, Way::Bursts { .. }));
         assert!(Losses::of([LossModel::None], [], Bytes::ZERO).are_none());

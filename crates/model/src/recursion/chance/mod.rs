@@ -11,7 +11,8 @@
 //! per recovery; repair by SACK a round trip after the loss, or one hole per round trip (NewReno, RFC 6582); the reordering window where
 //! fewer than three segments follow (RFC 8985 §6.2), tail-loss probes (§7), timeouts with their backing off. BBR does not slow
 //! down; a sender at a set rate repeats what is lost a round trip later. **What a page knows** (`page`): connections that take
-//! the next object as they come free, discovery, lost SYNs, lost requests.
+//! the next object as they come free, discovery, lost SYNs, lost requests; requests of several segments, which are uploads, go up in rounds
+//! of their own.
 //!
 //! **Left out**: lost acknowledgements, which the next ones make up for; windows that shrink while idle, and what other connections' losses
 //! leave of the link: the rate is shared evenly. Bursts hit one connection's segments as if it were alone on the link.

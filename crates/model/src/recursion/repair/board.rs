@@ -179,8 +179,8 @@ impl Board {
     }
 
     /// The number of the transmission that was sent last.
-    pub(crate) fn last_order(&self) -> u64 {
-        self.sent
+    pub(crate) fn last_order(&self) -> u32 {
+        u32::try_from(self.sent).unwrap_or(u32::MAX)
     }
 
     /// A segment is sent for the first time.

@@ -8,7 +8,7 @@ pub(crate) struct Incoming {
     /// Ranges beyond what has arrived in order, ascending and apart.
     islands: Vec<(u64, u64)>,
     /// The last transmission that arrived.
-    heard: u64,
+    heard: u32,
     /// The timestamp to echo: when the earliest segment was sent that the next acknowledgement answers (RFC 7323 §4.3).
     echo: Ticks,
 }
@@ -23,7 +23,7 @@ pub(super) struct Brought {
 }
 
 impl Incoming {
-    pub(super) fn heard(&self) -> u64 {
+    pub(super) fn heard(&self) -> u32 {
         self.heard
     }
 
@@ -39,7 +39,7 @@ impl Incoming {
     }
 
     /// Transmission `order` of the segment from `start` to `end` arrived, with all before `expected` there.
-    pub(super) fn take_in(&mut self, (start, end): (u64, u64), order: u64, expected: u64) -> Brought {
+    pub(super) fn take_in(&mut self, (start, end): (u64, u64), order: u32, expected: u64) -> Brought {
         self.heard = order;
         if start > expected {
             self.add((start, end));
@@ -88,7 +88,7 @@ mod tests {
     fn what_lies_beyond_a_hole_counts_once_it_is_filled() {
         let mut incoming = Incoming::default();
         let mut expected = 0;
-        let mut bytes = |start: u64, end: u64, order: u64| {
+        let mut bytes = |start: u64, end: u64, order: u32| {
             let brought = incoming.take_in((start, end), order, expected);
             expected += brought.bytes;
             (brought.bytes, brought.at_once)

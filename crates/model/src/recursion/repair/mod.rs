@@ -24,6 +24,7 @@ mod timeout;
 
 pub(crate) use handshake::Hello;
 
+use super::connection::Packet;
 use super::habits::Habits;
 use super::receiver::Ack;
 use super::sender::Sender;
@@ -113,11 +114,12 @@ impl Repair {
         }
     }
 
-    /// An acknowledgement arrived; `is_bare`: without data.
-    pub(crate) fn hear(&mut self, sender: &mut Sender, now: Ticks, ack: &Ack, is_bare: bool) {
+    /// An acknowledgement arrived.
+    pub(crate) fn hear(&mut self, sender: &mut Sender, now: Ticks, packet: &Packet) {
+        let (ack, is_bare) = (&packet.ack, packet.payload == 0);
         self.new_first = false;
         let moved = sender.update_offer(ack.up_to, ack.offer);
-        let mut news = self.take_in(sender, now, ack);
+        let mut news = self.take_in(sender, now, ack, u64::from(packet.heard));
         news.duplicate = !news.advanced && !moved && is_bare && news.covered.beyond == 0;
         self.measure(sender, now, &news);
         if self.habits.sack {
@@ -130,11 +132,11 @@ impl Repair {
         }
     }
 
-    fn take_in(&mut self, sender: &mut Sender, now: Ticks, ack: &Ack) -> News {
+    fn take_in(&mut self, sender: &mut Sender, now: Ticks, ack: &Ack, heard: u64) -> News {
         let (prior_in_flight, prior_lost) = (self.in_network(), self.board.total_lost());
         let advanced = ack.up_to > sender.acknowledged;
         let covered = if self.habits.sack {
-            self.board.acknowledge(now, (ack.up_to, ack.heard), self.recover)
+            self.board.acknowledge(now, (ack.up_to, heard), self.recover)
         } else {
             self.board.acknowledge_by_number(now, ack.up_to)
         };

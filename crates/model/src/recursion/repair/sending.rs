@@ -2,7 +2,7 @@
 
 use super::{Phase, Repair};
 use crate::recursion::connection::Packet;
-use crate::recursion::receiver::{Ack, Arrival, Receiver};
+use crate::recursion::receiver::{Arrival, Receiver};
 use crate::recursion::sender::{Hold, Piece, Sender};
 use crate::recursion::ticks::Ticks;
 use farhop_units::{Bytes, Rate};
@@ -137,7 +137,8 @@ impl Repair {
 
     /// A segment with data arrived. Returns how many bytes are newly in order.
     pub(crate) fn receive(&mut self, (receiver, sender): (&mut Receiver, &Sender), now: Ticks, packet: &Packet) -> u64 {
-        let Packet { start, payload, push, fin, sent, order, .. } = *packet;
+        let Packet { start, push, fin, sent, order, .. } = *packet;
+        let payload = packet.payload();
         self.incoming.note_timestamp(start, receiver.told(), sent);
         let brought = self.incoming.take_in((start, start + payload), order, receiver.arrived());
         if brought.at_once {
@@ -150,8 +151,13 @@ impl Repair {
         brought.bytes
     }
 
-    /// What an acknowledgement that leaves now says beside the number.
-    pub(crate) fn fill(&self, ack: Ack) -> Ack {
-        Ack { heard: self.incoming.heard(), echo: self.incoming.echo(), ..ack }
+    /// The timestamp that an acknowledgement echoes that leaves now.
+    pub(crate) fn echo(&self) -> Ticks {
+        self.incoming.echo()
+    }
+
+    /// The last transmission that has arrived.
+    pub(crate) fn heard(&self) -> u32 {
+        self.incoming.heard()
     }
 }
