@@ -33,25 +33,30 @@ pub const fn of_channel(run: u64, channel: ChannelName) -> u64 {
     }
 }
 
+/// The seed of what the hosts of a run do at random.
+pub const fn of_hosts(run: u64) -> u64 {
+    Stream::new(run, 3 << 32).bits(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_two_channels_of_any_runs_share_a_seed() {
+    fn nothing_of_any_run_shares_a_seed() {
         let mut seeds = BTreeSet::new();
         for seed in [1, 2] {
             for run in 0..20 {
                 let run = of_run(seed, run);
-                seeds.insert(of_channel(run, ChannelName::Link));
+                seeds.extend([of_channel(run, ChannelName::Link), of_hosts(run)]);
                 for number in 0..200 {
                     seeds.insert(of_channel(run, ChannelName::Lan(number)));
                     seeds.insert(of_channel(run, ChannelName::Wan(number)));
                 }
             }
         }
-        assert_eq!(seeds.len(), 2 * 20 * 401);
+        assert_eq!(seeds.len(), 2 * 20 * 402);
     }
 
     #[test]

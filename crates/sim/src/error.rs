@@ -12,8 +12,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
 /// some ten seconds. Virtual time alone is no bound where a link is fast.
 pub(crate) const MOST_PACKETS: u64 = 50_000_000;
 
-/// Connections at once after which a simulation is given up; they take some two gigabytes.
-pub(crate) const MOST_LEGS: usize = 500_000;
+/// Connections at once after which a simulation is given up. With all that belongs to each, 500,000 took eleven gigabytes.
+pub(crate) const MOST_LEGS: usize = 200_000;
 
 /// Packets on their way at once after which a simulation is given up, in queues without an end.
 pub(crate) const MOST_HELD: usize = 10_000_000;

@@ -1,7 +1,8 @@
 //! What travels over legs: the packets of every transport.
 
 use crate::legs::Datagram;
-use crate::network::{Content, Upper};
+use crate::network::{Content, Store, Upper};
+use crate::slab::Slab;
 use farhop_tcp::{Codepoint, Segment};
 use farhop_transport::{nack, quic, rwbp};
 use farhop_units::Bytes;
@@ -22,7 +23,51 @@ const DOMAIN: u16 = 53;
 /// Where the boxes of prefetch-2013 do; the paper gives no port.
 const BOXES: u16 = 2013;
 
+/// Packets on their way. Most are segments, which take less than half of the memory that the largest of all do: where there are
+/// thousands, that is what the processor waits for. Their places are even.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    segments: Slab<Segment>,
+    others: Slab<Packet>,
+}
+
+impl Store<Packet> for Packets {
+    fn insert(&mut self, packet: Packet) -> u32 {
+        match packet {
+            Packet::Tcp(segment) => self.segments.insert(segment) * 2,
+            other => self.others.insert(other) * 2 + 1,
+        }
+    }
+
+    fn release(&mut self, place: u32) {
+        match place % 2 {
+            0 => self.segments.release(place / 2),
+            _ => self.others.release(place / 2),
+        }
+    }
+
+    fn get(&self, place: u32) -> Packet {
+        match place % 2 {
+            0 => Packet::Tcp(self.segments[place / 2]),
+            _ => self.others[place / 2],
+        }
+    }
+
+    fn look_at(&self, place: u32) {
+        match place % 2 {
+            0 => _ = core::hint::black_box(self.segments[place / 2].payload),
+            _ => _ = core::hint::black_box(self.others[place / 2].wire_bytes()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.segments.len() + self.others.len()
+    }
+}
+
 impl Content for Packet {
+    type Store = Packets;
+
     fn wire_bytes(&self) -> Bytes {
         match self {
             Self::Tcp(segment) => segment.wire_bytes(),

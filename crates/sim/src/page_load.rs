@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::error::{MOST_PACKETS, PATIENCE, SimError};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
+use crate::network::Traffic;
 use crate::programs::Browser;
 use crate::trace::Slot;
 use crate::world::World;
@@ -21,6 +22,8 @@ pub(crate) struct Outcome {
     pub(crate) end: Duration,
     pub(crate) events: u64,
     pub(crate) hops: u64,
+    /// Packets that were dropped on the way.
+    pub(crate) dropped: u64,
 }
 
 /// Loads the scenario's page once.
@@ -70,7 +73,8 @@ fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<O
         objects: browser.timings().into_iter().map(|timing| since(began, timing)).collect(),
         link: samples(world, began, end),
     };
-    Ok(Outcome { load, end: end - began, events: world.event_count(), hops: world.network().traffic().hops })
+    let (events, Traffic { hops, dropped, .. }) = (world.event_count(), world.network().traffic());
+    Ok(Outcome { load, end: end - began, events, hops, dropped })
 }
 
 /// What an object took, its times counted from `began`.

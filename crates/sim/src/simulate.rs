@@ -11,6 +11,7 @@ use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
 use farhop_scenario::{HttpVersion, Log, Scenario, Tls, Users, seeds};
+use farhop_tcp::Profile;
 use std::time::Duration;
 
 /// What simulating a scenario gave and what it cost.
@@ -48,7 +49,7 @@ pub struct Progress {
 /// Where users load pages, each replication is such a time of so many hours; there are as many as it takes, and as the scenario's
 /// `runs` allow, and the row tells of all their pages. Otherwise, where something is random the page is loaded as often as the
 /// scenario says, with the seeds that measured runs of `seed` have, and the row gives the median; where nothing is random once, as every
-/// load is the same.
+/// load is the same. Between Linux's hosts a load is random as soon as a queue drops something.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
     simulate_with(scenario, seed, &mut |_| {})
 }
@@ -130,7 +131,9 @@ impl<'a> Task<'a> {
     /// Loads the page as often as it takes.
     fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, trace, .. } = *self;
-        let outcomes: Vec<Outcome> = self.repeat(|seed, run| {
+        // Who finds a queue full depends on microseconds.
+        let differs = |outcome: &Outcome| outcome.dropped > 0 && scenario.tcp.profile == Profile::Linux;
+        let outcomes: Vec<Outcome> = self.repeat(differs, |seed, run| {
             let outcome = page_load::load(scenario, architecture, seed, run, trace)?;
             heard(Progress { architecture, run, reached: outcome.end, end: None });
             Ok(outcome)
@@ -158,19 +161,31 @@ impl<'a> Task<'a> {
     /// Makes a log's requests as often as it takes.
     fn replay(&self, log: &Log, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
-        let all: Vec<Replayed> = self.repeat(|seed, run| {
-            let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
-            log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
-        })?;
+        let all: Vec<Replayed> = self.repeat(
+            |_| false,
+            |seed, run| {
+                let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
+                log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
+            },
+        )?;
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation { rows: vec![report::of_log((scenario, log), architecture, &all)], ..cost })
     }
 
-    /// Does something as often as it is worth it, with the seed and the number of each run.
-    fn repeat<T>(&self, one: impl FnMut(u64, u32) -> Result<T, SimError>) -> Result<Vec<T>, SimError> {
-        let runs = if is_random(self.scenario) { self.scenario.run.runs.max(1) } else { 1 };
-        let mut one = one;
-        (0..runs).map(|run| one(seeds::of_run(self.seed, run), run)).collect()
+    /// Does something as often as it is worth it, with the seed and the number of each run: several times where dice are rolled, or if what
+    /// comes of the first run `differs` from seed to seed.
+    fn repeat<T>(
+        &self,
+        differs: impl Fn(&T) -> bool,
+        mut one: impl FnMut(u64, u32) -> Result<T, SimError>,
+    ) -> Result<Vec<T>, SimError> {
+        let mut all = vec![one(seeds::of_run(self.seed, 0), 0)?];
+        if is_random(self.scenario) || differs(&all[0]) {
+            for run in 1..self.scenario.run.runs {
+                all.push(one(seeds::of_run(self.seed, run), run)?);
+            }
+        }
+        Ok(all)
     }
 }
 

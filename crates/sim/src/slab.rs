@@ -33,6 +33,12 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> core::ops::Index<u32> for Slab<T> {
     type Output = T;
 

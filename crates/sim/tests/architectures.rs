@@ -219,11 +219,19 @@ run.runs = 1
 "#;
 
 #[test]
-fn pages_of_several_hosts_and_levels_are_whole_through_trunks() {
-    for architecture in ["rwbp", "multiplexed", "tunnel", "accelerated"] {
-        let only = [format!("run.architectures={architecture}")];
+fn pages_of_several_hosts_and_levels_are_whole_through_boxes() {
+    for (architecture, prefetch_at) in [
+        ("rwbp", "terminal"),
+        ("multiplexed", "terminal"),
+        ("tunnel", "terminal"),
+        ("accelerated", "terminal"),
+        ("prefetch-conventional", "terminal"),
+        ("prefetch-conventional", "gateway"),
+        ("prefetch-2013", "terminal"),
+    ] {
+        let only = [format!("run.architectures={architecture}"), format!("prefetch.at={prefetch_at}")];
         let scenario = farhop_scenario::parse("user", USER, &only).expect("it is a scenario");
-        assert!(scenario.page.hosts.len() > 1);
+        assert!(scenario.page.hosts.len() > 1 && scenario.page.references()[1..].iter().any(|named| !named.is_empty()));
         let simulation = simulate(&scenario, 1);
         let users = simulation.rows.first().and_then(|row| row.users).expect("pages are complete");
         assert!(users.count > 1 && users.unfinished <= 1, "{architecture}: {users:?}");

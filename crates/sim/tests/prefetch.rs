@@ -2,7 +2,7 @@
 
 use farhop_model::recursion::{ProxySettings, Recursion, Workload};
 use farhop_results::{Architecture, Load};
-use farhop_scenario::{Scenario, open, parse};
+use farhop_scenario::{Scenario, open};
 use farhop_sim::simulate;
 use proptest::prelude::*;
 
@@ -106,29 +106,6 @@ fn a_server_halfway_is_where_prefetching_doubles_the_speed() {
     assert!((1.8..2.05).contains(&halfway), "{halfway}");
     let at_the_ground_station = time("direct", "250", "0") / time("prefetch-conventional", "250", "0");
     assert!(at_the_ground_station < 1.01, "{at_the_ground_station}");
-}
-
-/// Users of pages with several hosts, sheets and fonts, behind a satellite.
-const USERS: &str = r#"
-version = 1
-link.down = { rate = "20 Mbit/s", delay = "250 ms" }
-link.up = { rate = "2 Mbit/s", delay = "250 ms" }
-wan.delay = "10 ms"
-users = { model = "page-2025", duration = "3 min", warm_up = "0 s" }
-run.runs = 1
-"#;
-
-#[test]
-fn pages_of_several_hosts_and_levels_are_whole() {
-    for (architecture, at) in [("prefetch-conventional", NEAR), ("prefetch-conventional", FAR), ("prefetch-2013", NEAR)]
-    {
-        let assignments = [format!("run.architectures={architecture}"), at.to_owned()];
-        let scenario = parse("users", USERS, &assignments).expect("it is a scenario");
-        assert!(scenario.page.hosts.len() > 1 && scenario.page.references()[1..].iter().any(|named| !named.is_empty()));
-        let simulation = simulate(&scenario, 1);
-        let users = simulation.rows.first().and_then(|row| row.users).expect("pages are complete");
-        assert!(users.count > 1 && users.unfinished <= 1, "{architecture}: {users:?}");
-    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub(crate) struct Arrival {
 #[derive(Debug, Clone)]
 pub(crate) struct Acknowledger {
     policy: AckPolicy,
+    pub(crate) timers: Timers,
     first_immediate: bool,
     /// An acknowledgement is due: now or at this time.
     due: Option<Instant>,
@@ -65,6 +66,7 @@ impl Acknowledger {
     pub(crate) fn new(behavior: &Behavior) -> Self {
         Self {
             policy: behavior.ack,
+            timers: behavior.timers,
             first_immediate: behavior.first_ack_immediate,
             due: None,
             segments: 0,
@@ -140,7 +142,7 @@ impl Acknowledger {
         if full || pushed || (self.quick > 0 && !self.interactive) {
             return arrival.now;
         }
-        Timers::Jiffies.expiry(arrival.now, self.linux_delay(arrival))
+        self.timers.expiry(arrival.now, self.linux_delay(arrival))
     }
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick-ACK mode again.

@@ -45,15 +45,25 @@ pub(crate) enum Timers {
     /// To the nanosecond.
     Exact,
     /// As Linux's wheel does ([`crate::jiffies`]).
-    Jiffies,
+    Jiffies {
+        /// How long the host has been up when time begins.
+        uptime: Duration,
+    },
 }
 
 impl Timers {
+    /// The clock is that of a host which has been up for `uptime` when time begins.
+    pub(crate) fn run_since(&mut self, uptime: Duration) {
+        if let Self::Jiffies { uptime: known } = self {
+            *known = uptime;
+        }
+    }
+
     /// When a timer runs out that is set at `now` for `span`.
     pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
         match self {
             Self::Exact => now + span,
-            Self::Jiffies => jiffies::expiry(now, span),
+            Self::Jiffies { uptime } => now + jiffies::expiry(now + uptime, span).since(now + uptime),
         }
     }
 }
@@ -132,7 +142,7 @@ impl Behavior {
     /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
     fn linux(immediate: bool) -> Self {
         Self {
-            timers: Timers::Jiffies,
+            timers: Timers::Jiffies { uptime: Duration::ZERO },
             rto: RtoBounds {
                 initial: MS(1000),
                 min: MS(200),

@@ -10,6 +10,7 @@ use crate::receiver::{Receiver, RoundTrip};
 use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
 use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
+use farhop_units::random::{Dice, Stream};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -102,6 +103,15 @@ impl Endpoint {
         Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, answering, due: None })
     }
 
+    /// What happens at random at this end's host, where the profile's hosts have any such: it has been up for `uptime` when time begins,
+    /// which tells when its clock ticks, and how long it takes to answer is drawn from `reactions`. An endpoint that is not told is on a
+    /// host that has just begun, and that always takes the same times.
+    pub fn set_host(&mut self, uptime: Duration, reactions: Stream) {
+        self.sender.reactions = Dice::new(reactions);
+        self.sender.behavior.timers.run_since(uptime);
+        self.receiver.acks.timers.run_since(uptime);
+    }
+
     /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
     pub fn write(&mut self, now: Instant, bytes: Bytes) {
         self.handle_timeout(now);
@@ -158,7 +168,7 @@ impl Endpoint {
         if received.finished {
             self.outputs.push_back(Output::Finished { at: now });
         }
-        match self.sender.reaction(now) {
+        match self.sender.reaction() {
             // An acknowledgement that arrives meanwhile is answered with the first.
             Some(reaction) if self.receiver.ack_due().is_none_or(|due| due > now) => {
                 self.answering.get_or_insert(now + reaction);
@@ -191,7 +201,27 @@ impl Endpoint {
 
     /// The next thing to tell the owner.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let output = self.outputs.pop_front();
+        if self.outputs.is_empty() {
+            // The next one goes where the last ones were, which is in the cache.
+            self.outputs.clear();
+        }
+        output
+    }
+
+    /// Memory for outputs: whoever has many endpoints lends it to the one that something happens to, so that it stays in the cache. An
+    /// endpoint that has some keeps that.
+    pub fn lend(&mut self, memory: &mut Vec<VecDeque<Output>>) {
+        if self.outputs.capacity() == 0 {
+            self.outputs = memory.pop().unwrap_or_default();
+        }
+    }
+
+    /// Gives the memory for outputs back, once they have all been told.
+    pub fn give_back(&mut self, memory: &mut Vec<VecDeque<Output>>) {
+        if self.outputs.is_empty() && self.outputs.capacity() > 0 {
+            memory.push(core::mem::take(&mut self.outputs));
+        }
     }
 
     /// The congestion window.
@@ -292,6 +322,20 @@ mod tests {
     }
 
     #[test]
+    fn memory_for_outputs_is_lent_and_given_back() {
+        let mut client = Endpoint::connect(at(0), &TcpConfig::of(Profile::Rfc)).expect("NewReno is there");
+        let mut memory = Vec::new();
+        client.give_back(&mut memory);
+        assert!(memory.is_empty(), "a SYN is still to be told");
+        assert_eq!(outputs(&mut client).len(), 1);
+        client.give_back(&mut memory);
+        assert_eq!(memory.len(), 1);
+        client.lend(&mut memory);
+        client.lend(&mut memory);
+        assert!(memory.is_empty());
+    }
+
+    #[test]
     fn a_delayed_acknowledgement_is_not_later_for_the_next_segments_arrival() {
         let config = TcpConfig::of(Profile::Rfc);
         let mut server = Endpoint::listen(&config).expect("NewReno is there");
@@ -355,31 +399,48 @@ mod tests {
     }
 
     #[test]
-    fn a_linux_host_takes_a_little_to_answer_with_data_and_never_the_same() {
+    fn a_linux_host_takes_a_little_to_answer_with_data_and_each_seeds_host_another_time() {
         let reactions = |profile| {
             let config = TcpConfig::of(profile);
-            let answered = |ms: u64| {
+            let answered = |seed: u64| {
                 let mut server = Endpoint::listen(&config).expect("a controller there is");
-                server.handle_segment(at(ms), &Segment { syn: true, ..Segment::default() });
+                server.set_host(Duration::ZERO, Stream::new(seed, 0));
+                server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
                 let ack = Segment {
                     sequence: Sequence::FIRST_BYTE,
                     acknowledgment: Some(Sequence::FIRST_BYTE),
                     window: Bytes::kb(64),
                     ..Segment::default()
                 };
-                server.handle_segment(at(ms + 100), &ack);
-                server.write(at(ms + 100), config.mss * 30);
+                server.handle_segment(at(100), &ack);
+                outputs(&mut server);
+                server.write(at(100), config.mss * 30);
                 outputs(&mut server);
                 let next = Segment { acknowledgment: Some(Sequence::FIRST_BYTE + config.mss * 2), ..ack };
-                server.handle_segment(at(ms + 200), &next);
-                server.handle_timeout(at(ms + 201));
-                transmit_times(&mut server)[0].since(at(ms + 200))
+                server.handle_segment(at(200), &next);
+                server.handle_timeout(at(201));
+                transmit_times(&mut server)[0].since(at(200))
             };
+            assert_eq!(answered(7), answered(7));
             (0..20).map(answered).collect::<std::collections::BTreeSet<_>>()
         };
         assert_eq!(reactions(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
         let linux = reactions(Profile::Linux);
         assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(100)), "{linux:?}");
+    }
+
+    #[test]
+    fn when_a_timer_runs_out_depends_on_how_long_a_linux_host_has_been_up() {
+        let config = TcpConfig::of(Profile::Linux);
+        let repeated = |uptime: u64| {
+            let mut client = Endpoint::listen(&config).expect("CUBIC is there");
+            client.set_host(Duration::from_millis(uptime), Stream::new(0, 0));
+            client.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+            client.handle_timeout(at(1500));
+            transmit_times(&mut client)[1]
+        };
+        // 1000 ms are 250 jiffies, in slots of eight: 256 jiffies after the start, of which 10 ms are two and a half.
+        assert_eq!([repeated(0), repeated(10)], [at(1024), at(1014)]);
     }
 
     #[test]

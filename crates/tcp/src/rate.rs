@@ -34,6 +34,10 @@ pub struct RateSample {
     pub prior_delivered: Bytes,
     /// What has been delivered in all by now.
     pub total_delivered: Bytes,
+    /// When the last of it was.
+    pub delivered_at: Instant,
+    /// What has been found lost in all by now.
+    pub total_lost: Bytes,
     /// Whether the application had too little to send when that segment was.
     pub app_limited: bool,
     /// Round-trip time that this acknowledgement measured, if it did.
@@ -111,6 +115,12 @@ impl DeliveryRate {
         self.starved_until.is_some()
     }
 
+    /// What has been delivered, and no sample.
+    pub(crate) fn totals(&self, now: Instant) -> RateSample {
+        let (total_delivered, delivered_at) = (self.delivered, self.delivered_at);
+        RateSample { now, total_delivered, delivered_at, ..RateSample::default() }
+    }
+
     /// The sample of an acknowledgement, after all that it covers; §3.3.
     pub(crate) fn sample(&mut self, now: Instant, newly_delivered: Bytes, least_rtt: Duration) -> RateSample {
         if self.starved_until.is_some_and(|until| self.delivered > until) {
@@ -120,7 +130,7 @@ impl DeliveryRate {
             self.delivered_at = now;
         }
         let total_delivered = self.delivered;
-        let unknown = RateSample { now, newly_delivered, total_delivered, ..RateSample::default() };
+        let unknown = RateSample { newly_delivered, ..self.totals(now) };
         let Some(Latest { stamp, at: sent_at, .. }) = self.latest.take() else { return unknown };
         self.first_sent = sent_at;
         let (sending, acknowledging) = (sent_at.since(stamp.first_sent), now.since(stamp.delivered_at));

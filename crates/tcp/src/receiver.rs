@@ -46,7 +46,7 @@ pub(crate) struct Receiver {
     marked: bool,
     fin: Option<Sequence>,
     finished: bool,
-    acks: Acknowledger,
+    pub(crate) acks: Acknowledger,
     window: ReceiveWindow,
 }
 

@@ -5,7 +5,7 @@
 //! §3.1, RFC 6298 §5).
 
 use crate::classic;
-use crate::congestion::{Acknowledged, CongestionControl, Repair};
+use crate::congestion::{Acknowledged, CongestionControl, RateSample, Repair};
 use crate::rtt::RttSample;
 use crate::sender::Sender;
 use crate::sent::Covered;
@@ -219,6 +219,11 @@ impl Sender {
         }
         self.congestion.on_timeout(self.flight_size(), !reduces);
         self.scoreboard.lose_all(now);
+        self.congestion.on_all_lost(&RateSample {
+            total_lost: self.scoreboard.total_lost(),
+            newly_lost: self.mss,
+            ..self.scoreboard.rate.totals(now)
+        });
         self.congestion.set_window(self.in_network() + self.mss);
         self.reduction = None;
         self.needless.frto = self.behavior.undo && (!repairing || self.timeouts > 0);

@@ -187,6 +187,7 @@ impl Sender {
         RateSample {
             rtt,
             maybe_delayed: news.covered.segments == 1 && news.covered.bytes < self.mss,
+            total_lost: self.scoreboard.total_lost(),
             newly_lost: self.scoreboard.total_lost() - news.prior_lost,
             prior_in_flight: news.prior_in_flight,
             in_flight: self.in_network(),

@@ -20,7 +20,7 @@ use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
 use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
-use farhop_units::random::Stream;
+use farhop_units::random::{Dice, Stream};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -87,6 +87,8 @@ pub(crate) struct Sender {
     pub(crate) linear_timeouts: u32,
     /// Something was sent since the last [`Sender::settle`].
     unsettled: bool,
+    /// How long the host takes each time.
+    pub(crate) reactions: Dice,
 }
 
 impl Sender {
@@ -139,6 +141,7 @@ impl Sender {
             handshake_losses: 0,
             linear_timeouts: 0,
             unsettled: false,
+            reactions: Dice::new(Stream::new(0, 0)),
         })
     }
 
@@ -195,17 +198,16 @@ impl Sender {
         self.closing = true;
     }
 
-    /// How long the host takes to answer what has arrived at `now`, if it has something to send. Without this drop-tail queues and
+    /// How long the host takes to answer what has arrived, if it has something to send. Without this drop-tail queues and
     /// flows that clock themselves fall into step, and it is always the same packets that find a queue full (Floyd & Jacobson, "On
     /// traffic phase effects in packet-switched gateways", 1992).
-    pub(crate) fn reaction(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn reaction(&mut self) -> Option<Duration> {
         let most = u64::try_from(self.behavior.reaction.as_nanos()).unwrap_or(0);
         let has_more = self.written > self.next || self.scoreboard.lost() > 0;
         if most == 0 || !has_more || !self.is_established() {
             return None;
         }
-        let drawn = Stream::new(now.as_nanos(), self.next.number()).below(0, most);
-        Some(Duration::from_nanos(drawn))
+        Some(Duration::from_nanos(self.reactions.below(most)))
     }
 
     /// The next segment to send now; to be called until there is none.

@@ -31,8 +31,10 @@ pub(super) struct End {
     pub(super) wake: Option<Instant>,
     pub(super) owner: Owner,
     pub(super) is_closed: bool,
-    /// What is coming, less what has arrived; over QUIC streams say what is what.
-    pub(super) incoming: VecDeque<Message>,
+    /// What is coming, less what has arrived, the first and those behind it: most often there is one, and it is better here than
+    /// somewhere else in memory. Over QUIC streams say what is what.
+    first: Option<Message>,
+    others: VecDeque<Message>,
     /// The last bytes that were written here, of which it is decided as they are sent what they are.
     pub(super) undecided: Bytes,
     /// What the owner was last said not to have read; of a flow, what it really has not.
@@ -50,7 +52,8 @@ impl End {
             wake: None,
             owner,
             is_closed: false,
-            incoming: VecDeque::new(),
+            first: None,
+            others: VecDeque::new(),
             undecided: Bytes::ZERO,
             unread: Bytes::ZERO,
             has_arrived: false,
@@ -89,9 +92,10 @@ impl End {
 
     /// More is coming.
     pub(super) fn expect(&mut self, message: Message) {
-        match self.incoming.back_mut() {
+        match self.others.back_mut().or(self.first.as_mut()) {
             Some(last) if last.exchange == message.exchange => last.bytes += message.bytes,
-            _ => self.incoming.push_back(message),
+            Some(_) => self.others.push_back(message),
+            None => self.first = Some(message),
         }
     }
 
@@ -101,12 +105,12 @@ impl End {
             return None;
         }
         self.has_arrived = true;
-        let first = self.incoming.front_mut()?;
+        let first = self.first.as_mut()?;
         let part = Message { bytes: first.bytes.min(*bytes), ..*first };
         *bytes -= part.bytes;
         first.bytes -= part.bytes;
         if first.bytes == Bytes::ZERO {
-            self.incoming.pop_front();
+            self.first = self.others.pop_front();
         }
         Some(part)
     }

@@ -23,12 +23,18 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::trunk::{StationId, Trunk};
 use end::{End, Transport};
-use farhop_scenario::Scenario;
+use farhop_scenario::{Scenario, seeds};
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
 use farhop_transport::quic::QuicConfig;
+use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use lookup::Lookup;
 use quic::QuicEnd;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
+const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
 
 /// Two ends and the way between them.
 #[derive(Debug)]
@@ -50,6 +56,8 @@ pub(crate) struct Legs {
     legs: Slab<Leg>,
     tcp: TcpConfig,
     quic: QuicConfig,
+    /// What hosts do at random, by leg and side.
+    hosts: Stream,
     /// What the legs over the far link are flows of, if it is not TCP that they are.
     trunk: Option<Trunk>,
     /// Those for datagrams, which are no connections.
@@ -59,12 +67,20 @@ pub(crate) struct Legs {
     /// Legs with a server at the end, now and at most.
     sessions: usize,
     peak_sessions: usize,
+    /// Memory for what endpoints have to say, lent to those that something happens to.
+    memory: Vec<VecDeque<Output>>,
 }
 
+/// As much memory for outputs is kept for the next endpoints that need some.
+const MOST_SPARE: usize = 16;
+
 impl Legs {
-    pub(crate) fn new(scenario: &Scenario, trunk: Option<Trunk>) -> Self {
+    /// For a run with this `seed`.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
-        Self { legs: Slab::new(), tcp, quic, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0 }
+        let (legs, memory) = (Slab::new(), Vec::new());
+        let hosts = Stream::new(seeds::of_hosts(seed), 0);
+        Self { legs, tcp, quic, hosts, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0, memory }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -111,7 +127,11 @@ impl Legs {
         let (tcp, quic) = (tcp.unwrap_or(&self.tcp), &self.quic);
         let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
         Ok(match protocol {
-            Protocol::Tcp => [Transport::Tcp(Endpoint::connect(now, tcp)?), Transport::Tcp(Endpoint::listen(tcp)?)],
+            Protocol::Tcp => {
+                let mut ends = [Endpoint::connect(now, tcp)?, Endpoint::listen(tcp)?];
+                (0..).zip(&mut ends).for_each(|(side, end)| self.put_on_host(side, end));
+                ends.map(Transport::Tcp)
+            }
             Protocol::Rwbp | Protocol::Multiplexed | Protocol::Tunnel | Protocol::Accelerated => [flow(), flow()],
             Protocol::Carrier => [Transport::Carrier, Transport::Carrier],
             Protocol::Quic => {
@@ -119,6 +139,12 @@ impl Legs {
             }
             Protocol::Dns => [Lookup::client(now), Lookup::resolver()].map(Transport::Lookup),
         })
+    }
+
+    /// All hosts of one side have one clock; how fast they answer differs.
+    fn put_on_host(&self, side: u64, end: &mut Endpoint) {
+        let uptime = Duration::from_nanos(self.hosts.below(side, LONGEST_UPTIME_NS));
+        end.set_host(uptime, self.hosts.split(self.opened).split(side));
     }
 
     /// A way for datagrams, which are nobody's connection; it stays.
@@ -158,7 +184,7 @@ impl Legs {
     /// Writes a message, or more of the last one, at one end.
     pub(crate) fn write(&mut self, now: Instant, leg: u32, side: Side, message: Message) {
         self.end(leg, side.other()).expect(message);
-        match &mut self.end(leg, side).transport {
+        match &mut self.busy_end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
             Transport::Flow { unsent, .. } => {
                 *unsent += message.bytes;
@@ -170,7 +196,7 @@ impl Legs {
 
     /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
-        let end = self.end(leg, side);
+        let end = self.busy_end(leg, side);
         end.undecided += bytes;
         if let Transport::Tcp(endpoint) = &mut end.transport {
             endpoint.write(now, bytes);
@@ -203,7 +229,7 @@ impl Legs {
 
     /// Nothing more will be written at one end.
     pub(crate) fn close(&mut self, now: Instant, leg: u32, side: Side) {
-        match &mut self.end(leg, side).transport {
+        match &mut self.busy_end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.close(now),
             Transport::Flow { closes, .. } => {
                 *closes = true;
@@ -291,7 +317,7 @@ impl Legs {
     pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, packet: &Packet) {
         match packet {
             Packet::Tcp(segment) => {
-                if let Transport::Tcp(endpoint) = &mut self.end(leg, side).transport {
+                if let Transport::Tcp(endpoint) = &mut self.busy_end(leg, side).transport {
                     endpoint.handle_segment(now, segment);
                 }
             }
@@ -313,17 +339,20 @@ impl Legs {
         let counts = end.wake == Some(now);
         if counts {
             end.wake = None;
-            end.handle_timeout(now);
+            self.busy_end(leg, side).handle_timeout(now);
         }
         counts
     }
 
     /// What an endpoint of TCP has to say.
     pub(crate) fn poll(&mut self, leg: u32, side: Side) -> Option<Output> {
-        match &mut self.end(leg, side).transport {
-            Transport::Tcp(endpoint) => endpoint.poll(),
-            _ => None,
+        let Transport::Tcp(endpoint) = &mut self.legs[leg].ends[side as usize].transport else { return None };
+        let output = endpoint.poll();
+        if output.is_none() {
+            endpoint.give_back(&mut self.memory);
+            self.memory.truncate(MOST_SPARE);
         }
+        output
     }
 
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
@@ -357,7 +386,7 @@ impl Legs {
         if self.station_of(leg, side).is_some() {
             self.hold_flow(now, leg, side, unread)
         } else {
-            self.end(leg, side).hold(now, unread)
+            self.busy_end(leg, side).hold(now, unread)
         }
     }
 
@@ -415,5 +444,14 @@ impl Legs {
 
     fn end(&mut self, leg: u32, side: Side) -> &mut End {
         &mut self.legs[leg].ends[side as usize]
+    }
+
+    /// An end that may have something to say now.
+    fn busy_end(&mut self, leg: u32, side: Side) -> &mut End {
+        let end = &mut self.legs[leg].ends[side as usize];
+        if let Transport::Tcp(endpoint) = &mut end.transport {
+            endpoint.lend(&mut self.memory);
+        }
+        end
     }
 }

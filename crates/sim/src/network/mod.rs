@@ -17,10 +17,9 @@ mod span;
 mod tests;
 mod tracing;
 
-pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Upper};
+pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Store, Upper};
 
 use crate::meter::Meter;
-use crate::slab::Slab;
 use crate::trace::Tracer;
 use crate::world::{Event, Events};
 use farhop_link::{Direction, DropReason, Output, Port};
@@ -64,12 +63,12 @@ pub(crate) struct Traffic {
 
 /// All channels, and the packets in them.
 #[derive(Debug)]
-pub(crate) struct Network<P> {
+pub(crate) struct Network<P: Content> {
     /// The lans, the far link, the wans.
     spans: [Span; 3],
     /// Channels that are played.
     stages: Vec<Stage>,
-    contents: Slab<P>,
+    contents: P::Store,
     /// Stages whose outputs have not been looked at.
     busy: Vec<u32>,
     outcomes: VecDeque<Outcome<P>>,
@@ -105,7 +104,7 @@ impl<P: Content> Network<P> {
         Self {
             spans,
             stages,
-            contents: Slab::new(),
+            contents: P::Store::default(),
             busy: Vec::new(),
             outcomes: VecDeque::new(),
             traffic: Traffic::default(),
@@ -178,7 +177,7 @@ impl<P: Content> Network<P> {
     /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches.
     pub(crate) fn look_at(&self, parcel: &Parcel) -> Option<(u32, Side)> {
         if parcel.ahead == parcel.to {
-            core::hint::black_box(self.contents[parcel.content].wire_bytes());
+            self.contents.look_at(parcel.content);
             return Some((parcel.leg, parcel.from.other()));
         }
         let (_, span) = ahead(parcel.ahead, parcel.from);
@@ -273,7 +272,7 @@ impl<P: Content> Network<P> {
     fn materialize(&mut self, copy: Parcel) -> Parcel {
         self.traffic.duplicated += 1;
         self.outcomes.push_back(Outcome::Duplicated { leg: copy.leg });
-        let packet = self.contents[copy.content].clone();
+        let packet = self.contents.get(copy.content);
         Parcel { content: self.contents.insert(packet), is_copy: false, ..copy }
     }
 
@@ -345,7 +344,7 @@ impl<P: Content> Network<P> {
         }
         self.traffic.delivered += 1;
         self.contents.release(parcel.content);
-        let mut packet = self.contents[parcel.content].clone();
+        let mut packet = self.contents.get(parcel.content);
         if parcel.is_marked {
             packet.mark_congestion();
         }

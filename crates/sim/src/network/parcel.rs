@@ -1,5 +1,6 @@
 //! What travels through the network: the way of a packet, small, while the packet itself waits where it was put.
 
+use core::fmt::Debug;
 use farhop_link::{Destination, Direction, Packet};
 use farhop_tcp::Segment;
 use farhop_units::Bytes;
@@ -59,8 +60,25 @@ impl Side {
     }
 }
 
+/// Keeps packets while they are on their way.
+pub(crate) trait Store<P>: Debug + Default {
+    /// Finds a place for `packet`.
+    fn insert(&mut self, packet: P) -> u32;
+    /// Takes the place back; what stands there stays until the place is given out again.
+    fn release(&mut self, place: u32);
+    /// What stands there.
+    fn get(&self, place: u32) -> P;
+    /// Asks memory for it.
+    fn look_at(&self, place: u32);
+    /// How many packets there are.
+    fn len(&self) -> usize;
+}
+
 /// What can be sent through the network.
 pub(crate) trait Content: Clone {
+    /// Where such packets are kept.
+    type Store: Store<Self>;
+
     /// Size on the wire, IP header included.
     fn wire_bytes(&self) -> Bytes;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scenarios::demo;
+use crate::slab::Slab;
 use farhop_link::{LossModel, QueueLimit};
 use farhop_units::Probability;
 use proptest::prelude::*;
@@ -9,8 +10,30 @@ use std::time::Duration;
 
 const WHOLE: Route = Route { line: Line { terminal: 0, server: 0 }, near: Place::Client, far: Place::Server };
 
+impl Store<u64> for Slab<u64> {
+    fn insert(&mut self, packet: u64) -> u32 {
+        Slab::insert(self, packet)
+    }
+
+    fn release(&mut self, place: u32) {
+        Slab::release(self, place);
+    }
+
+    fn get(&self, place: u32) -> u64 {
+        self[place]
+    }
+
+    fn look_at(&self, _place: u32) {}
+
+    fn len(&self) -> usize {
+        Slab::len(self)
+    }
+}
+
 /// A packet of nothing but headers, with a number.
 impl Content for u64 {
+    type Store = Slab<Self>;
+
     fn wire_bytes(&self) -> Bytes {
         Bytes::new(52)
     }

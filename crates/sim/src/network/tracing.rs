@@ -1,6 +1,6 @@
 //! What the network tells a trace of the far link.
 
-use super::parcel::{Content, Parcel};
+use super::parcel::{Content, Parcel, Store};
 use super::span::{FAR, Form, Stage};
 use super::{Network, Place, ahead};
 use crate::trace::{Codes, Frame, Passing, Tracer};
@@ -101,7 +101,7 @@ impl<P: Content> Network<P> {
     pub(super) fn trace_arrival(&mut self, now: Instant, port: Port, parcel: &mut Parcel) {
         self.trace_time(now);
         let Some(tracer) = self.tracer.as_deref_mut().filter(|tracer| tracer.is_on()) else { return };
-        tracer.arrival(now, port, passing(parcel), frame(parcel, &self.contents[parcel.content]));
+        tracer.arrival(now, port, passing(parcel), frame(parcel, &self.contents.get(parcel.content)));
         parcel.is_damaged = false;
     }
 
@@ -112,8 +112,8 @@ impl<P: Content> Network<P> {
             Output::Deliver { at, port, packet } => self.trace_delivery(*at, *port, packet),
             Output::Drop { at, port, packet, reason } => {
                 let Some(tracer) = self.tracer.as_deref_mut() else { return };
-                let frame = frame(packet, &self.contents[packet.content]);
-                tracer.dropped(*at, *port, passing(packet), *reason, frame);
+                let content = self.contents.get(packet.content);
+                tracer.dropped(*at, *port, passing(packet), *reason, frame(packet, &content));
             }
         }
     }
@@ -121,8 +121,8 @@ impl<P: Content> Network<P> {
     /// That it was damaged before is known again.
     fn trace_delivery(&mut self, at: Instant, port: Port, parcel: &mut Parcel) {
         let Some(tracer) = self.tracer.as_deref_mut() else { return };
-        let frame = frame(parcel, &self.contents[parcel.content]);
-        parcel.is_damaged |= tracer.delivery(at, port, passing(parcel), frame);
+        let content = self.contents.get(parcel.content);
+        parcel.is_damaged |= tracer.delivery(at, port, passing(parcel), frame(parcel, &content));
     }
 }
 

@@ -18,6 +18,8 @@ use std::time::Duration;
 /// What is known of one object's load.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
+    /// How much of the body must be there until it names something, or is complete.
+    next: Bytes,
     /// Bytes of status line and headers still to come.
     header: Bytes,
     body: Bytes,
@@ -90,6 +92,7 @@ impl Browser {
         self.objects.resize(self.page.objects.len(), Progress::default());
         self.objects[0].discovered = Some(now);
         self.references = self.page.references().into_iter().map(VecDeque::from).collect();
+        (0..self.objects.len()).for_each(|object| self.note_next(object));
         (self.began, self.has_news) = (now, true);
     }
 
@@ -211,18 +214,29 @@ impl Browser {
 
     /// Notes `bytes` of a body and what they name; returns whether the body is complete.
     fn body_arrived(&mut self, now: Instant, object: usize, bytes: Bytes) -> bool {
-        let size = self.page.objects[object].size;
         let progress = &mut self.objects[object];
         progress.body += bytes;
-        let complete = progress.body == size;
-        if bytes > Bytes::ZERO || complete {
+        if bytes > Bytes::ZERO {
             progress.first_byte.get_or_insert(now);
         }
+        if progress.body < progress.next {
+            return false;
+        }
+        let complete = progress.body == self.page.objects[object].size;
         if complete {
+            progress.first_byte.get_or_insert(now);
             progress.end = Some(now);
         }
         self.discover(now, object);
+        self.note_next(object);
         complete
+    }
+
+    /// Until then nothing but the progress of an object need be looked at.
+    fn note_next(&mut self, object: usize) {
+        let size = self.page.objects[object].size;
+        let next = self.references[object].front().map(|(end, _)| *end);
+        self.objects[object].next = next.map_or(size, |end| end.min(size));
     }
 
     /// Learns of what the part of the body that has arrived names.

@@ -62,6 +62,24 @@ fn a_page_is_loaded_once_unless_something_is_random() {
 }
 
 #[test]
+fn between_linuxs_hosts_a_queue_that_overflows_is_a_matter_of_chance() {
+    let loads = |profile: &str, seed| {
+        let narrow = ["link.down.rate=2 Mbit/s", "link.down.queue=10 kB", "run.runs=5", "run.architectures=direct"];
+        let profile = format!("tcp.profile={profile}");
+        let assignments: Vec<&str> = narrow.into_iter().chain([profile.as_str()]).collect();
+        let loads = simulate(&scenario("demo", &assignments), seed).loads;
+        loads.iter().map(|load| load.page_load_s.to_bits()).collect::<Vec<_>>()
+    };
+    let mut linux = loads("linux", 1);
+    assert_eq!(linux, loads("linux", 1), "the same seed, the same hosts");
+    linux.sort_unstable();
+    linux.dedup();
+    assert_eq!(linux.len(), 5);
+    assert_eq!(loads("rfc", 1).len(), 1);
+    assert_eq!(loads("rfc", 1), loads("rfc", 2));
+}
+
+#[test]
 fn http_versions_differ_in_connections_and_in_time() {
     let load = |name, assignments: &[&str]| simulate(&scenario(name, assignments), 1).loads.remove(0);
     let one_at_a_time = load("demo-http10", &[]);

@@ -15,7 +15,7 @@ pub use reno::Reno;
 pub(crate) use slow_start::{three_quarters, whole_units};
 
 use crate::behavior::Behavior;
-use crate::{Congestion, Sequence, TcpConfig, TcpError};
+use crate::{Congestion, Profile, Sequence, TcpConfig, TcpError};
 use core::fmt::Debug;
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
@@ -87,6 +87,9 @@ pub trait CongestionControl: Debug + Send {
     /// An acknowledgement arrived; see [`Self::models_the_path`].
     fn on_sample(&mut self, _sample: &RateSample) {}
 
+    /// The retransmission timer has made everything on the way a loss; `totals` has how much has been lost and delivered in all.
+    fn on_all_lost(&mut self, _totals: &RateSample) {}
+
     /// Whether it keeps less on the way than the path holds, so that rate samples of now say little.
     fn keeps_little_on_the_way(&self) -> bool {
         false
@@ -146,6 +149,9 @@ impl Controller {
                 Self::Cubic(Cubic::as_in_linux(config.mss, initial, counting))
             }
             Congestion::Cubic => Self::Cubic(Cubic::new(config.mss, initial, counting)),
+            Congestion::Bbr if config.profile == Profile::Linux => {
+                Self::Bbr(Box::new(Bbr::as_in_linux(config.mss, initial)))
+            }
             Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(config.mss, initial))),
         })
     }
@@ -194,6 +200,10 @@ impl CongestionControl for Controller {
 
     fn on_sample(&mut self, sample: &RateSample) {
         each!(self, inner => inner.on_sample(sample));
+    }
+
+    fn on_all_lost(&mut self, totals: &RateSample) {
+        each!(self, inner => inner.on_all_lost(totals));
     }
 
     fn keeps_little_on_the_way(&self) -> bool {

@@ -183,6 +183,10 @@ impl Scoreboard {
             }
             self.deliver(now, &sent, point, covered);
         }
+        if self.sent.is_empty() {
+            // The next ones go where the last ones were, which is in the cache.
+            self.sent.clear();
+        }
         if let Some(times) = covered.by_number {
             self.least_rtt = self.least_rtt.min(now.since(times.last));
         }

@@ -22,6 +22,34 @@ pub(crate) trait Machine {
     fn set_link_room(&mut self, _now: Instant, _room: Bytes) {}
 }
 
+/// That a machine is one, by its own methods; further ones than all have behind the types.
+macro_rules! machine {
+    ($machine:ty, $packet:ty $(, $method:ident($($name:ident: $type:ty),*))*) => {
+        impl crate::network::Machine for $machine {
+            type Packet = $packet;
+            fn handle_packet(&mut self, now: Instant, packet: &$packet) {
+                self.handle_packet(now, packet);
+            }
+            fn handle_timeout(&mut self, now: Instant) {
+                self.handle_timeout(now);
+            }
+            fn next_timeout(&self) -> Option<Instant> {
+                self.next_timeout()
+            }
+            fn poll(&mut self) -> Option<Output<$packet>> {
+                self.poll()
+            }
+            fn wire_bytes(packet: &$packet) -> Bytes {
+                packet.wire_bytes()
+            }
+            $(fn $method(&mut self, now: Instant, $($name: $type),*) {
+                self.$method(now, $($name),*);
+            })*
+        }
+    };
+}
+pub(crate) use machine;
+
 /// One direction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pipe {

@@ -1,6 +1,6 @@
 //! QUIC's handshakes, transfers and repairs against hand-made sums.
 
-use crate::network::{Machine, Network, Pipe};
+use crate::network::{Network, Pipe, machine};
 use farhop_tcp::Congestion;
 use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Resumption, Sending};
 use farhop_transport::{Output, StreamId};
@@ -13,27 +13,7 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-impl Machine for Connection {
-    type Packet = Packet;
-    fn handle_packet(&mut self, now: Instant, packet: &Packet) {
-        self.handle_packet(now, packet);
-    }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.handle_timeout(now);
-    }
-    fn next_timeout(&self) -> Option<Instant> {
-        self.next_timeout()
-    }
-    fn poll(&mut self) -> Option<Output<Packet>> {
-        self.poll()
-    }
-    fn wire_bytes(packet: &Packet) -> Bytes {
-        packet.wire_bytes()
-    }
-    fn read(&mut self, now: Instant, stream: StreamId, bytes: Bytes) {
-        self.read(now, stream, bytes);
-    }
-}
+machine!(Connection, Packet, read(stream: StreamId, bytes: Bytes));
 
 fn config() -> QuicConfig {
     let sending = Sending::Congestion(Congestion::NewReno);

@@ -1,6 +1,6 @@
 //! RWBP over clean, slow and bad links.
 
-use crate::network::{Machine, Network, Pipe};
+use crate::network::{Network, Pipe, machine};
 use farhop_transport::rwbp::{Kind, Packet, Proxy, RwbpConfig};
 use farhop_transport::{Output, StreamId};
 use farhop_units::random::{Dice, Stream};
@@ -10,30 +10,7 @@ use std::time::Duration;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-impl Machine for Proxy {
-    type Packet = Packet;
-    fn handle_packet(&mut self, now: Instant, packet: &Packet) {
-        self.handle_packet(now, packet);
-    }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.handle_timeout(now);
-    }
-    fn next_timeout(&self) -> Option<Instant> {
-        self.next_timeout()
-    }
-    fn poll(&mut self) -> Option<Output<Packet>> {
-        self.poll()
-    }
-    fn wire_bytes(packet: &Packet) -> Bytes {
-        packet.wire_bytes()
-    }
-    fn read(&mut self, now: Instant, stream: StreamId, bytes: Bytes) {
-        self.read(now, stream, bytes);
-    }
-    fn set_link_room(&mut self, now: Instant, room: Bytes) {
-        self.set_link_room(now, room);
-    }
-}
+machine!(Proxy, Packet, read(stream: StreamId, bytes: Bytes), set_link_room(room: Bytes));
 
 const UP: usize = 0;
 const DOWN: usize = 1;

@@ -6,11 +6,14 @@
 //! the queue that this has made, PROBE_BW asks for a little more once in eight phases, PROBE_RTT empties the path for 200 ms. In
 //! fast recovery, for one round, as much is sent as is delivered.
 //!
-//! Left out: long-term rates (token-bucket policers), sending in quanta (only their allowance in the window is there). The phase in
-//! which PROBE_BW begins is drawn from the time at which it does.
+//! As in Linux, and unlike the draft, a path that loses much at a steady rate may be taken to be policed ([`policer`]).
+//!
+//! Left out: sending in quanta (only their allowance in the window is there). The phase in which PROBE_BW begins is drawn from the time
+//! at which it does.
 
 mod aggregation;
 mod gains;
+mod policer;
 
 use super::{Acknowledged, CongestionControl, RateSample, Repair};
 use crate::windowed::Windowed;
@@ -18,6 +21,7 @@ use aggregation::Aggregation;
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant, Rate};
 use gains::{CYCLE, CYCLE_RANDOM, DRAIN, Gain, HIGH, WINDOW};
+use policer::Policer;
 use std::time::Duration;
 
 /// `bbr_bw_rtts`: rounds for which the largest rate is kept.
@@ -76,6 +80,8 @@ pub struct Bbr {
     conserves: bool,
     idle_restart: bool,
     aggregation: Aggregation,
+    /// Where policers are looked for.
+    policer: Option<Policer>,
 }
 
 impl Bbr {
@@ -100,9 +106,15 @@ impl Bbr {
             conserves: false,
             idle_restart: false,
             aggregation: Aggregation::default(),
+            policer: None,
         };
         bbr.pace_by_round_trip(Duration::from_millis(1));
         bbr
+    }
+
+    /// The same, which looks for policers, as the draft does not say and Linux does.
+    pub(crate) fn as_in_linux(mss: Bytes, initial_window: Bytes) -> Self {
+        Self { policer: Some(Policer::default()), ..Self::new(mss, initial_window) }
     }
 
     /// bbr_init_pacing_rate_from_rtt().
@@ -114,6 +126,8 @@ impl Bbr {
         match self.mode {
             Mode::Startup => HIGH,
             Mode::Drain => DRAIN,
+            // What a policer lets through is not asked for more.
+            Mode::ProbeRate { .. } if self.policed_rate().is_some() => Gain::ONE,
             Mode::ProbeRate { phase, .. } => CYCLE[phase],
             Mode::ProbeRtt { .. } => Gain::ONE,
         }
@@ -131,9 +145,18 @@ impl Bbr {
         self.mss * bytes.get().div_ceil(self.mss.get().max(1))
     }
 
-    /// bbr_bdp(): what the path holds, times a gain.
-    fn product(&self, gain: Gain) -> Bytes {
-        let (Some(rate), Some((rtt, _))) = (self.rate.get(), self.least_rtt) else { return self.mss * INITIAL_WINDOW };
+    /// bbr_bw(): what the path is sent at.
+    fn path_rate(&self) -> Option<Rate> {
+        self.policed_rate().or_else(|| self.rate.get())
+    }
+
+    fn policed_rate(&self) -> Option<Rate> {
+        self.policer.as_ref().and_then(Policer::rate)
+    }
+
+    /// bbr_bdp(): what a path of this `rate` holds, times a gain.
+    fn product(&self, rate: Option<Rate>, gain: Gain) -> Bytes {
+        let (Some(rate), Some((rtt, _))) = (rate, self.least_rtt) else { return self.mss * INITIAL_WINDOW };
         self.whole_segments(gain.of_bytes(rate.bytes_in(rtt)))
     }
 
@@ -153,7 +176,7 @@ impl Bbr {
 
     /// bbr_inflight().
     fn target(&self, gain: Gain) -> Bytes {
-        self.budgeted(self.product(gain))
+        self.budgeted(self.product(self.rate.get(), gain))
     }
 
     /// bbr_update_bw().
@@ -166,8 +189,18 @@ impl Bbr {
             self.round_start = true;
             self.conserves = false;
         }
+        self.watch_for_policers(sample);
         if !sample.app_limited || self.rate.get().is_none_or(|most| rate >= most) {
             self.rate.update(self.rounds, rate);
+        }
+    }
+
+    fn watch_for_policers(&mut self, sample: &RateSample) {
+        let probes_rate = matches!(self.mode, Mode::ProbeRate { .. });
+        if let Some(policer) = &mut self.policer
+            && policer.update(sample, self.round_start, probes_rate)
+        {
+            self.probe_rate(sample.now);
         }
     }
 
@@ -274,7 +307,7 @@ impl Bbr {
 
     /// bbr_set_pacing_rate().
     fn pace(&mut self, gain: Gain) {
-        let Some(rate) = self.rate.get().and_then(|rate| gain.of_rate(rate)).and_then(gains::with_margin) else {
+        let Some(rate) = self.path_rate().and_then(|rate| gain.of_rate(rate)).and_then(gains::with_margin) else {
             return;
         };
         if self.full || self.pacing.is_none_or(|pacing| rate > pacing) {
@@ -286,8 +319,8 @@ impl Bbr {
     fn set_target_window(&mut self, sample: &RateSample) {
         let acked = sample.newly_delivered;
         if acked > Bytes::ZERO && !self.conserve(sample) {
-            let extra = if self.full { self.aggregation.allowance(self.rate.get()) } else { Bytes::ZERO };
-            let target = self.budgeted(self.product(self.window_gain()) + extra);
+            let extra = if self.full { self.aggregation.allowance(self.path_rate()) } else { Bytes::ZERO };
+            let target = self.budgeted(self.product(self.path_rate(), self.window_gain()) + extra);
             if self.full {
                 self.window = (self.window + acked).min(target);
             } else if self.window < target || sample.total_delivered < self.mss * INITIAL_WINDOW {
@@ -358,6 +391,7 @@ impl CongestionControl for Bbr {
 
     fn undo(&mut self, _window: Bytes, _threshold: Option<Bytes>) {
         (self.full_rate, self.full_rounds) = (None, 0);
+        self.policer.iter_mut().for_each(Policer::forget);
     }
 
     fn models_the_path(&self) -> bool {
@@ -366,7 +400,7 @@ impl CongestionControl for Bbr {
 
     fn on_sample(&mut self, sample: &RateSample) {
         self.update_rate(sample);
-        self.aggregation.update(sample, self.rate.get(), self.round_start, self.window);
+        self.aggregation.update(sample, self.path_rate(), self.round_start, self.window);
         self.update_phase(sample);
         self.judge_fullness(sample);
         self.judge_queue(sample);
@@ -377,6 +411,10 @@ impl CongestionControl for Bbr {
         }
         self.pace(self.pacing_gain());
         self.set_target_window(sample);
+    }
+
+    fn on_all_lost(&mut self, totals: &RateSample) {
+        self.watch_for_policers(totals);
     }
 
     fn keeps_little_on_the_way(&self) -> bool {

@@ -168,3 +168,32 @@ fn acknowledgements_in_bunches_widen_the_window() {
     (1..500).for_each(|ms| smooth.update(&sample(ms, 1), Some(RATE), false, MSS * 200));
     assert!(smooth.allowance(Some(RATE)) <= MSS * 2, "{}", smooth.allowance(Some(RATE)));
 }
+
+#[test]
+fn a_policed_path_is_sent_at_the_rate_that_it_lets_through() {
+    let mut flow = Flow { bbr: Bbr::as_in_linux(MSS, MSS * 10), ..Flow::new() };
+    flow.run(Duration::from_secs(3));
+    let mut sample = RateSample {
+        now: flow.now,
+        prior_delivered: flow.delivered,
+        total_delivered: flow.delivered,
+        ..RateSample::default()
+    };
+    for _ in 0..12 {
+        // Half the rate is delivered per round, and a quarter of that lost.
+        sample.now += RTT;
+        sample = RateSample {
+            delivered_at: sample.now,
+            delivered: MSS * 50,
+            interval: RTT,
+            prior_delivered: sample.total_delivered,
+            total_delivered: sample.total_delivered + MSS * 50,
+            total_lost: sample.total_lost + MSS * 12,
+            newly_lost: MSS * 12,
+            ..sample
+        };
+        flow.bbr.on_sample(&sample);
+    }
+    let paced = flow.bbr.pacing_rate().expect("BBR paces").as_f64() / RATE.as_f64();
+    assert!((0.49..0.5).contains(&paced), "{paced}");
+}
