@@ -1,5 +1,9 @@
 //! The command line.
 
+mod log;
+
+pub(crate) use log::Log;
+
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use farhop_papers::Paper;
 use std::ffi::OsString;
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     Conformance(Conformance),
     /// Feed a packet log to the link in virtual time and compare every delivery and drop
     Replay(Replay),
+    /// Make a web proxy's log in Squid's format, for scenarios with a [log]
+    Log(Box<Log>),
     /// Say what works on this machine, what does not, why, and what to do
     Doctor(Doctor),
     /// The accelerator's box at the slow end of the link: a proxy for clients

@@ -6,6 +6,7 @@ mod conformance;
 mod doctor;
 mod emulate;
 mod files;
+mod log;
 mod predict;
 mod replay;
 mod reproduce;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Conformance(args) => conformance::conformance(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::Log(args) => log::log(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Terminal(args) => boxes::terminal(&args),
         Command::Gateway(args) => boxes::gateway(&args),

@@ -30,6 +30,8 @@ fn main() -> ExitCode {
         .init();
     match commands::run(args.command) {
         Ok(code) => code,
+        // Whoever reads the results has read enough, as `head` does.
+        Err(error::CliError::System(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             output::tell(format_args!("error: {error}"));
             error.exit_code()

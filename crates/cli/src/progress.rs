@@ -1,5 +1,6 @@
 //! Progress on stderr: a spinner on a terminal, plain lines elsewhere.
 
+use crate::output::tell;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -25,7 +26,7 @@ impl Progress {
     pub(crate) fn say(&self, message: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(message.to_owned()),
-            None => eprintln!("{message}"),
+            None => tell(message),
         }
     }
 
@@ -39,8 +40,8 @@ impl Progress {
     /// Says what the user must still see when the run is over.
     pub(crate) fn keep(&self, message: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{message}")),
-            None => eprintln!("{message}"),
+            Some(bar) => bar.suspend(|| tell(message)),
+            None => tell(message),
         }
     }
 

@@ -78,6 +78,30 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
 }
 
 #[test]
+fn the_heading_tells_what_the_command_line_has_changed() {
+    let title = |more: &[&str]| {
+        let results = json(&farhop(&[&["predict", "office", "--json"][..], more].concat()));
+        results["title"].as_str().expect("a title").to_owned()
+    };
+    let own = title(&[]);
+    assert_eq!(
+        title(&["--set", "lan.delay=1ms", "--set", "run.seed=3"]),
+        own.clone() + "; with lan.delay=1ms, run.seed=3"
+    );
+    assert_eq!(title(&["--set", "title=mine", "--seed", "3"]), "mine");
+    assert!(!own.contains("with lan"), "{own}");
+}
+
+#[test]
+fn nobody_need_read_all_of_the_results() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut unread = Command::new(env!("CARGO_BIN_EXE_farhop"));
+    let output = unread.args(["check", "demo"]).stdout(writer).output().expect("the program starts");
+    assert_eq!((output.status.code(), stderr(&output).contains("error")), (Some(0), false), "{}", stderr(&output));
+}
+
+#[test]
 fn predict_gives_rows_with_their_units_in_the_keys() {
     let results = json(&farhop(&["predict", "demo-http10", "--json"]));
     let limit = results["limit_s"].as_f64().unwrap();

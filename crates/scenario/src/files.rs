@@ -46,6 +46,13 @@ impl Files {
     }
 }
 
+/// The text of a file that may be anything, endless or no text.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    let too_long = || io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {} MiB", LARGEST >> 20));
+    let bytes = read_whole(path)?.ok_or_else(too_long)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
+}
+
 /// What the file holds, unless that is too much.
 fn read_whole(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();

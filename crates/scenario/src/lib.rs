@@ -22,6 +22,7 @@ pub mod shipped;
 mod template;
 mod traces;
 mod users;
+mod variation;
 mod words;
 
 pub use brief::Brief;
@@ -30,6 +31,7 @@ pub use open::{open, parse};
 pub use over::{Axis, Over};
 pub use scenario::{Log, PrefetchSide, RunConfig, Scenario, Users};
 pub use template::Template;
+pub use variation::Variation;
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
 pub use farhop_link::{

@@ -1,10 +1,9 @@
 //! From what a user types to a resolved scenario.
 
-use crate::files::Files;
+use crate::files::{Files, read_text};
 use crate::reader::{Document, ValueError, nearest};
 use crate::template::Template;
 use crate::{Scenario, ScenarioError, shipped, words};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,7 @@ pub(crate) fn template(given: &str, assignments: &[String]) -> Result<Template, 
         return read(given, &format!("{given}.toml"), shipped.text, assignments, files);
     }
     let path = Path::new(given);
-    let text = match fs::read_to_string(path) {
+    let text = match read_text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown(given)),
         Err(source) => return Err(ScenarioError::Unreadable { file: given.to_owned(), source }),

@@ -130,6 +130,13 @@ impl Document {
         self.entries.retain(|entry| !is_meant(entry) || entry.origin == Origin::CommandLine);
     }
 
+    /// The same with nothing but these tables.
+    pub(crate) fn only(&self, tables: &[&str]) -> Self {
+        let belongs = |entry: &&Entry| tables.iter().any(|table| entry.key == *table || is_below(&entry.key, table));
+        let entries = self.entries.iter().filter(belongs).cloned().collect();
+        Self { file: self.file.clone(), entries, asked: RefCell::default() }
+    }
+
     /// The value of `key`, read by `parse`; `None` if it is absent.
     ///
     /// # Errors

@@ -31,9 +31,8 @@ pub(crate) fn resolve(
         }
         None => log::read(document, files, http.response_header_bytes)?,
     };
-    if log.is_some() && !document.has("http.connections") && !http.version.shares_connection() {
-        // Nobody's browser holds back the requests of a log.
-        http.connections = MOST_CONNECTIONS;
+    if log.is_some() {
+        as_of_a_log(&mut http, document);
     }
     if users.is_some() && log.is_some() {
         return Err(document.refuse("users.model", ParseError::new("users beside a log", "either users or a log")));
@@ -70,6 +69,66 @@ pub(crate) fn resolve(
     match version {
         Some(_) => Ok(scenario),
         None => Err(document.missing("version", "version = 1, the format of this file")),
+    }
+}
+
+/// A part of a scenario that no other depends on, so that it can be read again alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Link,
+    Wan,
+    Lan,
+    Tcp,
+    Http,
+}
+
+impl Part {
+    /// The part that `key` belongs to; `None` if others depend on it.
+    pub(crate) fn of(key: &str) -> Option<Self> {
+        match key.split_once('.')? {
+            ("link", _) => Some(Self::Link),
+            ("wan", _) => Some(Self::Wan),
+            ("lan", _) => Some(Self::Lan),
+            ("tcp", _) => Some(Self::Tcp),
+            // Logs are read with it.
+            ("http", name) if name != "response_header_bytes" => Some(Self::Http),
+            _ => None,
+        }
+    }
+
+    /// The tables that it is read from.
+    pub(crate) fn tables(self) -> &'static [&'static str] {
+        match self {
+            Self::Link => &["link", "access"],
+            Self::Wan => &["wan"],
+            Self::Lan => &["lan"],
+            Self::Tcp => &["tcp"],
+            Self::Http => &["http"],
+        }
+    }
+
+    /// Reads it again.
+    pub(crate) fn read(self, document: &Document, files: &Files, scenario: &mut Scenario) -> Result<(), ValueError> {
+        match self {
+            Self::Link => scenario.link = network::far_link(document, files)?,
+            Self::Wan => scenario.wan = network::segment(document, files, "wan")?,
+            Self::Lan => scenario.lan = network::segment(document, files, "lan")?,
+            Self::Tcp => scenario.tcp = tcp(document)?,
+            Self::Http => {
+                scenario.http = http(document)?;
+                if scenario.log.is_some() {
+                    as_of_a_log(&mut scenario.http, document);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nobody's browser holds back the requests of a log.
+fn as_of_a_log(http: &mut HttpConfig, document: &Document) {
+    if !document.has("http.connections") && !http.version.shares_connection() {
+        http.connections = MOST_CONNECTIONS;
     }
 }
 

@@ -47,13 +47,15 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         title: "Networks of published experiments",
-        scenarios: shipped!["obata-2002", "vsat-2001", "vsat-2002", "nz-us", "rwbp-128", "train-2013"],
+        scenarios: shipped!["obata-2002", "vsat-2001", "vsat-2002", "nz-us", "nz-us-log", "rwbp-128", "train-2013"],
     },
     Group { title: "Beyond Earth", scenarios: shipped!["lunar", "mars"] },
 ];
 
 /// Files that shipped scenarios refer to, by the path they use.
 const FILES: &[(&str, &str)] = &[
+    ("logs/nz-us.log", include_str!("../../../scenarios/logs/nz-us.log")),
+    ("logs/nz-us.hosts", include_str!("../../../scenarios/logs/nz-us.hosts")),
     ("pages/page-2013.csv", include_str!("../../../scenarios/pages/page-2013.csv")),
     ("pages/page-2025.csv", include_str!("../../../scenarios/pages/page-2025.csv")),
     ("traces/quic4sat-variable.csv", include_str!("../../../scenarios/traces/quic4sat-variable.csv")),

@@ -22,6 +22,14 @@ impl Template {
         Self { name, document, files, known: OnceCell::new() }
     }
 
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// What [`crate::open`] opens, before it is resolved.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::args::{BoxConfig, Keys};
 use crate::error::CliError;
-use crate::host;
+use crate::{host, output};
 use farhop_proxy::{GatewayConfig, TerminalConfig, gateway::Gateway, keys, terminal::Terminal};
 use std::future::Future;
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ pub(crate) fn gateway(args: &BoxConfig) -> Result<ExitCode, CliError> {
 /// Makes both boxes' keys.
 pub(crate) fn keys(args: &Keys) -> Result<ExitCode, CliError> {
     for path in keys::generate(&args.dir)? {
-        eprintln!("wrote {}", path.display());
+        output::tell(format_args!("wrote {}", path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `farhop compare` and `measure`: engines in, one set of results out.
 
-use crate::args::{Run, ScenarioArgs};
+use crate::args::{Changes, Run, ScenarioArgs};
 use crate::commands::simulate;
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -50,10 +50,10 @@ pub(super) fn single(
 }
 
 /// Results without any.
-pub(super) fn nothing_yet(scenario: &Scenario) -> Results {
+pub(super) fn nothing_yet(scenario: &Scenario, changes: &Changes) -> Results {
     Results {
         scenario: scenario.name.clone(),
-        title: scenario.title.clone(),
+        title: title(scenario, changes),
         limit_s: farhop_model::limit(scenario).as_secs_f64(),
         rows: Vec::new(),
         gaps: Vec::new(),
@@ -67,6 +67,13 @@ pub(super) fn nothing_yet(scenario: &Scenario) -> Results {
     }
 }
 
+/// The scenario's title, and what the command line has changed, of which the title does not know.
+fn title(scenario: &Scenario, changes: &Changes) -> String {
+    let of_others = |change: &&String| !change.trim_start().starts_with("title");
+    let changed: Vec<&str> = changes.set.iter().filter(of_others).map(String::as_str).collect();
+    if changed.is_empty() { scenario.title.clone() } else { format!("{}; with {}", scenario.title, changed.join(", ")) }
+}
+
 /// A scenario on its way through the engines.
 pub(super) struct Session {
     scenario: Scenario,
@@ -77,7 +84,7 @@ pub(super) struct Session {
 impl Session {
     fn open(args: &ScenarioArgs) -> Result<Self, CliError> {
         let scenario = open(&args.scenario, &args.changes.assignments())?;
-        let results = nothing_yet(&scenario);
+        let results = nothing_yet(&scenario, &args.changes);
         Ok(Self { scenario, results, progress: Progress::start() })
     }
 
@@ -138,7 +145,7 @@ impl Session {
         if let Some(dir) = dir {
             output::keep(&self.results, dir)?;
             let report: PathBuf = dir.join("report.html");
-            eprintln!("report: {}", report.display());
+            output::tell(format_args!("report: {}", report.display()));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -2,6 +2,7 @@
 
 use crate::args::Conformance;
 use crate::error::CliError;
+use crate::output::tell;
 use crate::progress::Progress;
 use farhop_conformance::{Journal, Plan, markdown, renew, run};
 use std::fs;
@@ -20,7 +21,7 @@ pub(crate) fn conformance(args: &Conformance) -> Result<ExitCode, CliError> {
     let page: PathBuf = args.markdown.clone().unwrap_or_else(|| args.out.join("accuracy.md"));
     let text = markdown(&plan, &journal.outcomes(), &command(&plan), &machine());
     fs::write(&page, text).map_err(|source| CliError::Write { path: page.clone(), source })?;
-    eprintln!("{} of {} points: {}", journal.outcomes().len(), plan.draw().len(), page.display());
+    tell(format_args!("{} of {} points: {}", journal.outcomes().len(), plan.draw().len(), page.display()));
     result?;
     Ok(ExitCode::SUCCESS)
 }

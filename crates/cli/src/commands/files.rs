@@ -2,6 +2,7 @@
 
 use crate::args::ScenarioArgs;
 use crate::error::CliError;
+use crate::output::tell;
 use farhop_scenario::{Brief, open, shipped};
 use std::io::Write;
 use std::process::ExitCode;
@@ -28,11 +29,11 @@ pub(crate) fn check(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
     writeln!(std::io::stdout().lock(), "{}", scenario.to_toml().trim_end())?;
     for (key, way) in [("link.down", &scenario.link.down), ("link.up", &scenario.link.up)] {
         if let Some(trace) = &way.trace {
-            eprintln!("{key}.trace: {}", trace.summary());
+            tell(format_args!("{key}.trace: {}", trace.summary()));
         }
     }
-    scenario.page_notes.iter().for_each(|note| eprintln!("page.har: {note}"));
-    scenario.log.iter().flat_map(|log| &log.notes).for_each(|note| eprintln!("log.file: {note}"));
-    eprintln!("{}: correct", args.scenario);
+    scenario.page_notes.iter().for_each(|note| tell(format_args!("page.har: {note}")));
+    scenario.log.iter().flat_map(|log| &log.notes).for_each(|note| tell(format_args!("log.file: {note}")));
+    tell(format_args!("{}: correct", args.scenario));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,8 @@
 //! `farhop predict`: formulas for one scenario, or farhop's model over a grid of them.
 //!
-//! A grid is cut into pieces that the machine's cores take in turn; every point is resolved from one parsed file, so that a wrong value
-//! anywhere in the grid is the error that `--set` gives for it. What a point gives does not depend on who takes it.
+//! A grid is cut into pieces that the machine's cores take in turn; every point is resolved from one parsed file, or from the point before
+//! it as far as they are alike, so that a wrong value anywhere in the grid is the error that `--set` gives for it. What a point gives does not
+//! depend on who takes it.
 
 use crate::args::Predict;
 use crate::commands::compare;
@@ -10,7 +11,7 @@ use crate::progress::Progress;
 use crate::{host, output};
 use farhop_model::Sweep;
 use farhop_results::{Architecture, Gap, Grid, GridPoint, Source};
-use farhop_scenario::{Over, Scenario, ScenarioError, Template};
+use farhop_scenario::{Over, Scenario, ScenarioError, Template, Variation};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -35,10 +36,12 @@ pub(crate) fn predict(args: &Predict) -> Result<ExitCode, CliError> {
     if let Some(axis) = over.axes().iter().find(|axis| template.is_set(&axis.key)) {
         return Err(CliError::Usage(format!("{} is given to --set and --over\n  accepted: one of them", axis.key)));
     }
-    let first = resolve(&template, &over, 0)?;
-    let mut results = compare::nothing_yet(&first);
+    let mut variation = Variation::new(template);
+    let first = resolve(&mut variation, &over, 0)?;
+    let (mut results, architectures) =
+        (compare::nothing_yet(first, &scenario.changes), first.run.architectures.clone());
     let (progress, start, cpu) = (Progress::start(), now(), host::cpu_s());
-    let answers = Sweeper { template, over, architectures: first.run.architectures.clone() }.run(&progress)?;
+    let answers = Sweeper { variation, over, architectures }.run(&progress)?;
     let (span, cpu) = (start.elapsed(), host::cpu_s() - cpu);
     progress.finish();
     let count = answers.grid.points.len();
@@ -64,8 +67,8 @@ fn cost(count: usize, span: Duration, cpu: f64) -> String {
 }
 
 /// The scenario at a point.
-fn resolve(template: &Template, over: &Over, index: usize) -> Result<Scenario, ScenarioError> {
-    template.resolve(over.point(index)).map_err(|error| match error {
+fn resolve<'a>(variation: &'a mut Variation, over: &Over, index: usize) -> Result<&'a Scenario, ScenarioError> {
+    variation.resolve(over.point(index)).map_err(|error| match error {
         ScenarioError::Value(mut error) if over.axes().iter().any(|axis| axis.key == error.key) => {
             "--over".clone_into(&mut error.file);
             error.into()
@@ -83,7 +86,7 @@ struct Answers {
 /// What all threads need to know.
 #[derive(Clone)]
 struct Sweeper {
-    template: Template,
+    variation: Variation,
     over: Over,
     architectures: Vec<Architecture>,
 }
@@ -106,7 +109,7 @@ impl Sweeper {
         let found: Vec<Found> = thread::scope(|scope| {
             let workers: Vec<_> = (0..threads)
                 .map(|_| {
-                    let (own, next) = (self.clone(), &next);
+                    let (mut own, next) = (self.clone(), &next);
                     scope.spawn(move || own.work(next, progress))
                 })
                 .collect();
@@ -117,7 +120,7 @@ impl Sweeper {
     }
 
     /// Takes pieces until there are none.
-    fn work(&self, next: &AtomicUsize, progress: &Progress) -> Found {
+    fn work(&mut self, next: &AtomicUsize, progress: &Progress) -> Found {
         let (mut sweep, mut found, count) = (Sweep::new(), Found::default(), self.over.len());
         loop {
             let from = next.fetch_add(PIECE, Ordering::Relaxed);
@@ -138,7 +141,7 @@ impl Sweeper {
     }
 
     fn piece(
-        &self,
+        &mut self,
         points: Range<usize>,
         sweep: &mut Sweep,
         reasons: &mut Reasons,
@@ -146,9 +149,9 @@ impl Sweeper {
         points.map(|index| self.point(index, sweep, reasons)).collect()
     }
 
-    fn point(&self, index: usize, sweep: &mut Sweep, reasons: &mut Reasons) -> Result<GridPoint, ScenarioError> {
-        let scenario = resolve(&self.template, &self.over, index)?;
-        let answers = sweep.times(&scenario, &self.architectures);
+    fn point(&mut self, index: usize, sweep: &mut Sweep, reasons: &mut Reasons) -> Result<GridPoint, ScenarioError> {
+        let scenario = resolve(&mut self.variation, &self.over, index)?;
+        let answers = sweep.times(scenario, &self.architectures);
         let mut times = Vec::with_capacity(answers.len());
         for (architecture, answer) in self.architectures.iter().zip(answers) {
             match answer {
@@ -188,7 +191,8 @@ mod tests {
     fn sweeper(over: &[&str]) -> Sweeper {
         let over: Vec<String> = over.iter().map(|&text| text.to_owned()).collect();
         let architectures = vec![Architecture::Direct, Architecture::Accelerated];
-        Sweeper { template: Template::open("demo", &[]).unwrap(), over: Over::parse(&over).unwrap(), architectures }
+        let variation = Variation::new(Template::open("demo", &[]).unwrap());
+        Sweeper { variation, over: Over::parse(&over).unwrap(), architectures }
     }
 
     fn run(over: &[&str]) -> Result<Answers, ScenarioError> {

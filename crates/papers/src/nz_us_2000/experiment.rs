@@ -11,8 +11,6 @@ use std::sync::Arc;
 pub(super) const BASE: f64 = 2.8;
 /// Days of July.
 const DAYS: u32 = 31;
-/// Connections between the proxies; the paper does not give them. Windows of 32,767 B fill the link over satellites with 84.
-pub(super) const CONNECTIONS: u32 = 128;
 const SEED: u64 = 1;
 /// Of fits: as many halvings leave nothing to be seen.
 const HALVINGS: u32 = 16;
@@ -60,15 +58,9 @@ impl Way {
             format!("link.up.delay={up} ms"),
             format!("link.down.delay={down} ms"),
             format!("http.version={}", if self.persistent { "1.1" } else { "1.0" }),
-            format!("multiplexed.connections={CONNECTIONS}"),
-            "http.persistence=15 s".to_owned(),
-            "http.connections=256".to_owned(),
-            "tcp.profile=bsd-1997".to_owned(),
-            "tcp.first_ack=delayed".to_owned(),
-            "tcp.mss=1460".to_owned(),
         ];
         let architecture = if self.proxy { Architecture::Multiplexed } else { Architecture::Direct };
-        Ok(Scenario { log: Some(log), ..scenario("nz-us", architecture, &changes)? })
+        Ok(Scenario { log: Some(log), ..scenario("nz-us-log", architecture, &changes)? })
     }
 
     /// What becomes of a log's requests.
@@ -88,6 +80,8 @@ impl Way {
 /// All twelve over all loads.
 #[derive(Debug)]
 pub(crate) struct Experiment {
+    /// Between the proxies.
+    pub(super) connections: usize,
     pub(super) server_time: f64,
     pub(super) others: Vec<OtherFit>,
     /// Requests of each load.
@@ -115,7 +109,8 @@ impl Experiment {
                 of_way.push(found?);
             }
         }
-        Ok(Self { server_time, others, loads: sizes, results })
+        let connections = Way::base().scenario(base)?.multiplexed_connections;
+        Ok(Self { connections, server_time, others, loads: sizes, results })
     }
 
     pub(super) fn of(&self, way: Way) -> &[RequestTimes] {

@@ -15,7 +15,7 @@ pub(crate) use experiment::Experiment;
 
 use crate::filling::{Fill, Plot};
 use crate::lab::{Found, Lab};
-use experiment::{BASE, CONNECTIONS, OtherFit, Way};
+use experiment::{BASE, OtherFit, Way};
 use farhop_results::RequestTimes;
 use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
 
@@ -63,7 +63,9 @@ fn reading(experiment: &Experiment, way: Way) -> String {
     let fit = format!("recorded times × {:.3}", experiment.server_time);
     match way == Way::base() {
         true => format!("simulated: {fit}, fitted to this number alone"),
-        false => format!("simulated: a prediction with {fit}, {CONNECTIONS} connections between proxies"),
+        false => {
+            format!("simulated: a prediction with {fit}, {} connections between proxies", experiment.connections)
+        }
     }
 }
 

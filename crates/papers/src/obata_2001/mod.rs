@@ -9,9 +9,9 @@ pub(crate) mod experiments;
 use crate::filling::{Fill, Plot, kbit_s};
 use farhop_model::mended::{self, Mends};
 use farhop_model::obata_2001::{
-    Cycle, Readings, Redundancy, eq1_next_window, eq13_saturation_window, hasegawa_mean_throughput, throughput,
+    Cycle, Readings, Redundancy, eq1_next_window, eq13_saturation_window, hasegawa_mean_throughput, table_1, throughput,
 };
-use farhop_model::{ModelError, Path, Segments, Symbols, WindowReading};
+use farhop_model::{ModelError, Path, Segments, Symbols};
 use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
@@ -40,13 +40,7 @@ impl Network {
         Path::new(Symbols {
             down_rate: Some(Rate::kbps(self.down_kbps)),
             up_rate: Some(Rate::kbps(self.up_kbps)),
-            down_delay: Duration::from_millis(250),
-            up_delay: Duration::from_millis(self.up_ms),
-            mss: Bytes::new(1448),
-            headers: Bytes::new(52),
-            ack: Bytes::new(52),
-            max_window: Some(window),
-            window: WindowReading::Real,
+            ..table_1(Duration::from_millis(self.up_ms), window)
         })
     }
 }

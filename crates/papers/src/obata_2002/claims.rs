@@ -1,6 +1,6 @@
 //! What §3 and §4 say of the figures, judged by our simulation in the place of the paper's experiments.
 
-use super::{Formula, HTTP10, INITIAL, OLDER_10, OLDER_11, PIPELINED, REVISED, SMALL, WINDOW, table_1};
+use super::{Formula, HTTP10, INITIAL, OLDER_10, OLDER_11, PIPELINED, REVISED, SMALL, WINDOW, network};
 use crate::filling::in_s;
 use crate::judging::{Points, Said};
 use farhop_model::ModelError;
@@ -16,7 +16,7 @@ fn time(figure: Figure, formula: Formula, x: f64) -> Result<f64, ModelError> {
         Figure::Fig(5 | 8) => (MANY, Bytes::new((x * 1000.0) as u64)),
         _ => (x as u32, SMALL),
     };
-    formula(&table_1(WINDOW)?, count, size).map(in_s)
+    formula(&network(WINDOW)?, count, size).map(in_s)
 }
 
 /// Times over one version of HTTP, and what the text says of the formulas for it.

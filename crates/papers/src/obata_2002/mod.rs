@@ -10,11 +10,11 @@ use farhop_model::mended::{self, Mends};
 use farhop_model::obata_2002::{
     Connection, P_CONNECT, eq1_connect_time, eq2_next_window, eq3_transmission_period, eq8_transmit_time, eq9_http10,
     eq10_request_time, eq11_http11_initial, eq12_later_transmit_time, eq13_http11_revised, eq15_http11_pipelined,
-    hasegawa_http10, hasegawa_http11, hasegawa_setup_time,
+    hasegawa_http10, hasegawa_http11, hasegawa_setup_time, table_1,
 };
-use farhop_model::{ModelError, Path, Segments, Symbols, WindowReading};
+use farhop_model::{ModelError, Path, Segments};
 use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
-use farhop_units::{Bytes, Rate};
+use farhop_units::Bytes;
 use std::time::Duration;
 
 /// A page's time for its number of data sets and their size.
@@ -40,19 +40,8 @@ fn data_sets(count: u32, size: Bytes) -> impl Iterator<Item = Bytes> {
     (0..count).map(move |_| size)
 }
 
-/// Table 1.
-fn table_1(max_window: Bytes) -> Result<Path, ModelError> {
-    Path::new(Symbols {
-        down_rate: Some(Rate::kbps(2048)),
-        up_rate: Rate::from_bits_per_second(900_700),
-        down_delay: Duration::from_micros(258_600),
-        up_delay: Duration::from_micros(17_300),
-        mss: Bytes::new(1448),
-        headers: Bytes::new(52),
-        ack: Bytes::new(52),
-        max_window: Some(max_window),
-        window: WindowReading::Real,
-    })
+fn network(max_window: Bytes) -> Result<Path, ModelError> {
+    Path::new(table_1(max_window))
 }
 
 /// The window that reproduces the text.
@@ -65,7 +54,7 @@ const SAVED: [(u32, f64); 2] = [(10, 1.5), (100, 20.0)];
 
 pub(crate) fn reproduce() -> Reproduction {
     let mut reproduction = Reproduction::default();
-    let Ok(path) = table_1(WINDOW) else { return reproduction };
+    let Ok(path) = network(WINDOW) else { return reproduction };
     window_growth(&mut reproduction, &path);
     setup(&mut reproduction, &path);
     pipelining(&mut reproduction, &path);

@@ -7,7 +7,7 @@ use crate::filling::{Fill, Plot, in_s, kbit_s};
 use core::num::NonZeroU32;
 use farhop_model::ModelError;
 use farhop_model::prefetch_2013::{
-    Access, MSS, Paced, Proposed, Rounds, Stages, Window, eq3_max_throughput, eq4_throughput, eq5_load_time,
+    Access, MSS, Paced, Proposed, Rounds, Window, eq3_max_throughput, eq4_throughput, eq5_load_time,
     eq6_http_throughput, eq7_normal, eq8_conventional, eq9_proposed,
 };
 use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
@@ -108,17 +108,8 @@ fn throughputs(reproduction: &mut Reproduction) {
     plot.points("the text's 212 kbit/s", Origin::Text, reading, [(4.0, 212.0)]);
 }
 
-/// The way of Fig 9 and §4: all of the delay is in the WAN.
 fn proposed(rounds: Rounds) -> Proposed {
-    Proposed {
-        server_rtt: Duration::ZERO,
-        wan_delay: RTT / 2,
-        client_rtt: Duration::ZERO,
-        rtt: RTT,
-        udp: Paced::PAPER,
-        rounds,
-        stages: Stages::default(),
-    }
+    Proposed::test_bed(RTT, rounds)
 }
 
 fn load_times(reproduction: &mut Reproduction) {

@@ -33,7 +33,7 @@ pub struct Parameters {
     pub requests: u32,
     /// Clients, which are all alike.
     pub clients: u32,
-    /// Rank of a visit's host, from 1.
+    /// Rank of a visit's host, from 1; ranks above a million count as a million.
     pub popularity: Distribution<f64>,
     /// Requests of a visit; at least one.
     pub visit_requests: Distribution<f64>,
@@ -130,7 +130,9 @@ fn name(rank: u32) -> String {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks are whole numbers up to a million")]
 fn rank(popularity: &Distribution<f64>, uniform: f64) -> u32 {
-    (popularity.at(uniform).round() as u32).max(1)
+    // A host file of more would not fit into memory where popularity has a heavy tail.
+    const MOST: f64 = 1e6;
+    popularity.at(uniform).round().clamp(1.0, MOST) as u32
 }
 
 impl Parameters {

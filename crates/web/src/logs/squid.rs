@@ -22,8 +22,11 @@ pub(super) fn parse(line: &str) -> Result<LogRecord, &'static str> {
     let reply_bytes = fields.word().and_then(bytes).ok_or("no number of bytes")?;
     let method = fields.word().ok_or("no method")?;
     let url = fields.word().ok_or("no URL")?;
-    // The user, and how the server was reached; only then the type, which Squid 1 did not write.
-    let media_type = fields.word().and_then(|_user| fields.word()).and_then(|_hierarchy| fields.word());
+    fields.word().ok_or("no user")?;
+    // A line that was cut ends within a URL, which cannot be told from a whole one; but for this.
+    fields.word().filter(|reached| reached.contains('/')).ok_or("no hierarchy code and host")?;
+    // Squid 1 did not write the type.
+    let media_type = fields.word();
     Ok(LogRecord {
         at: end.checked_sub(elapsed).ok_or("longer than since 1970")?,
         client: client.into(),

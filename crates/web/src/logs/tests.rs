@@ -71,6 +71,7 @@ fn broken_lines_say_what_is_wrong() {
         (SQUID, "/200", "/2000", "no status"),
         (SQUID, "8192", "-1", "no number of bytes"),
         (SQUID, "8192", "99999999999999999999", "no number of bytes"),
+        (SQUID, "/192.0.2.1", "", "no hierarchy code and host"),
     ] {
         assert_eq!(problem(&whole.replace(part, instead), Format::Squid), expected);
     }
@@ -87,7 +88,7 @@ fn broken_lines_say_what_is_wrong() {
         assert_eq!(problem(&COMMON.replace(part, instead), Format::Common), expected);
     }
     // Every beginning of a line is broken somewhere else.
-    for end in 1..SQUID.find(" - DIRECT").unwrap() - "http://www.example.com:8080/a.gif".len() {
+    for end in 1..SQUID.find("/192.0.2.1").unwrap() {
         assert_eq!(squid(&SQUID[..end]).broken, 1, "{}", &SQUID[..end]);
     }
     let long = SQUID.replace("a.gif", &"a".repeat(70_000));
