@@ -47,6 +47,24 @@ pub struct Outcome {
     pub late_runs: u32,
 }
 
+/// Times that lie further apart than this share of their middle differ by more than what host and emulator take.
+const SCATTER: f64 = 0.02;
+
+impl Outcome {
+    /// Whether loads differ from run to run: by dice, or because hosts that answer microseconds sooner or later find a queue full or not.
+    pub fn is_random(&self) -> bool {
+        self.point.is_random() || [&self.simulated, &self.measured].into_iter().any(scatters)
+    }
+}
+
+fn scatters(answer: &Answer) -> bool {
+    let spread = |times: &Sample| {
+        let [least, middle, most] = [0.0, 0.5, 1.0].map(|share| times.quantile(share));
+        Some((most? - least?) / middle?)
+    };
+    answer.times().and_then(spread).is_some_and(|spread| spread > SCATTER)
+}
+
 /// Outcomes in a file.
 #[derive(Debug)]
 pub struct Journal {
@@ -178,6 +196,16 @@ mod tests {
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().expect("there is room")
+    }
+
+    #[test]
+    fn loads_without_dice_are_random_if_they_lie_two_per_cent_apart() {
+        let of = |simulated: [f64; 3], measured: [f64; 3]| {
+            let [simulated, measured] = [simulated, measured].map(|times| Answer::Times(Sample::new(times)));
+            Outcome { simulated, measured, ..outcome(0) }.is_random()
+        };
+        let (near, far) = ([1.0, 1.019, 1.01], [1.03, 1.0, 1.01]);
+        assert!(!of(near, near) && of(near, far) && of(far, near));
     }
 
     #[test]

@@ -15,8 +15,10 @@ pub fn markdown(plan: &Plan, outcomes: &[&Outcome], command: &str, host: &str) -
     let mut text = format!(
         "# Accuracy: predicted and simulated against measured\n\n\
          Made by `{command}` on {host}. Every point is drawn with seed {}; another seed draws others. *Measured* is Linux's TCP over the \
-         emulated link: the median of three loads, or with losses the mean of {} with its 95 % confidence interval. Errors are relative to \
-         what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
+         emulated link: the median of three loads; where loads differ from run to run, the mean of {} with its 95 % confidence interval, and \
+         errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that answer \
+         microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this. Errors are \
+         relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
         plan.seed, plan.runs
     );
     let all = plan.draw().len();
@@ -82,7 +84,7 @@ fn summary(
 }
 
 fn agreement(outcome: &Outcome, ours: &Answer) -> Option<Agreement> {
-    Agreement::of(ours.times()?, outcome.measured.times()?, outcome.point.is_random())
+    Agreement::of(ours.times()?, outcome.measured.times()?, outcome.is_random())
 }
 
 fn row(text: &mut String, outcome: &Outcome) {
@@ -99,11 +101,11 @@ fn row(text: &mut String, outcome: &Outcome) {
         percent(point.loss),
         point.congestion,
         point.connections,
-        time(&outcome.measured, point.is_random()),
+        time(&outcome.measured, outcome.is_random()),
     );
     for (_, answer) in ENGINES {
         let error = agreement(outcome, answer(outcome)).map_or_else(String::new, |agreement| signed(agreement.error));
-        let _ = write!(text, " {} | {error} |", time(answer(outcome), point.is_random()));
+        let _ = write!(text, " {} | {error} |", time(answer(outcome), outcome.is_random()));
     }
     text.push('\n');
 }

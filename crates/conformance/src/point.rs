@@ -36,7 +36,7 @@ pub struct Plan {
     pub cases: u32,
     /// Points of [`Set::Simulator`].
     pub points: u32,
-    /// Runs of a point with losses, simulated and measured each; others need one simulated and three measured.
+    /// Runs of a point whose loads differ, simulated and measured each; others need one simulated and three measured.
     pub runs: u32,
 }
 
@@ -172,7 +172,7 @@ impl Point {
         }
     }
 
-    /// Whether runs differ by dice.
+    /// Whether runs differ by dice of the link.
     pub fn is_random(&self) -> bool {
         self.loss > 0.0
     }

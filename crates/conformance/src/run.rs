@@ -8,9 +8,10 @@ use farhop_measure::{MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
 use farhop_scenario::{Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
+use std::ops::Range;
 use thiserror::Error;
 
-/// Measured runs of a point without dice.
+/// Measured runs of a point whose loads say the same.
 const CERTAIN_RUNS: u32 = 3;
 /// Testbeds at once on a link of at most [`SLOW`]; their packets take a few per cent of a processor.
 const LANES: u32 = 4;
@@ -37,11 +38,16 @@ pub enum RunError {
 /// The journal cannot be written, or the emulator cannot be had. What was answered before is kept.
 pub fn run(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
     let plan = *journal.plan();
-    let points: Vec<Point> = plan.draw().into_iter().filter(|point| journal.get(point).is_none()).collect();
+    let is_open = |point: &Point| journal.get(point).is_none_or(|outcome| missing(outcome, &plan) > 0);
+    let points: Vec<Point> = plan.draw().into_iter().filter(is_open).collect();
     let count = points.len();
     for (index, point) in points.into_iter().enumerate() {
         progress(&format!("{} ({} of {count})", point.name(), index + 1));
-        let outcome = answer(point, &plan)?;
+        let outcome = match journal.get(&point) {
+            Some(outcome) => outcome.clone(),
+            None => answer(point, &plan)?,
+        };
+        let outcome = complete(outcome, &plan)?;
         journal.keep(outcome)?;
     }
     Ok(())
@@ -56,21 +62,48 @@ pub fn renew(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<()
     let known: Vec<Outcome> = journal.outcomes().into_iter().cloned().collect();
     for old in known {
         progress(&format!("{} again", old.point.name()));
-        let scenario = old.point.scenario(runs(&old.point, &plan), plan.seed)?;
+        let scenario = old.point.scenario(plan.runs, plan.seed)?;
         journal.keep(Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), ..old })?;
     }
     Ok(())
 }
 
-/// How often a point is run, simulated and measured.
-fn runs(point: &Point, plan: &Plan) -> u32 {
-    if point.is_random() { plan.runs } else { CERTAIN_RUNS }
+/// How many measured runs an outcome lacks: few are enough where they say the same.
+fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
+    let wanted = if outcome.is_random() { plan.runs } else { CERTAIN_RUNS };
+    match &outcome.measured {
+        Answer::Times(times) => wanted.saturating_sub(u32::try_from(times.count()).unwrap_or(u32::MAX)),
+        Answer::Gap(_) => 0,
+    }
 }
 
+/// Has every engine answer a point, as often as is always needed.
 fn answer(point: Point, plan: &Plan) -> Result<Outcome, RunError> {
-    let scenario = point.scenario(runs(&point, plan), plan.seed)?;
-    let (measured, late_runs) = measured(&point, &scenario)?;
-    Ok(Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), measured, late_runs, point })
+    let scenario = point.scenario(plan.runs, plan.seed)?;
+    let measured = Answer::Times(Sample::default());
+    let unmeasured =
+        Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), measured, late_runs: 0, point };
+    complete(unmeasured, plan)
+}
+
+/// Measures what an outcome lacks; what is measured may show that it lacks more.
+fn complete(mut outcome: Outcome, plan: &Plan) -> Result<Outcome, RunError> {
+    let scenario = outcome.point.scenario(plan.runs, plan.seed)?;
+    while let (Answer::Times(times), more @ 1..) = (&outcome.measured, missing(&outcome, plan)) {
+        let known = u32::try_from(times.count()).unwrap_or(u32::MAX);
+        let (answer, late_runs) = measured(&outcome.point, &scenario, known..known + more)?;
+        outcome.late_runs += late_runs;
+        outcome.measured = joined(times, answer);
+    }
+    Ok(outcome)
+}
+
+/// What was measured before, and now; a gap stays one.
+fn joined(before: &Sample, now: Answer) -> Answer {
+    match now {
+        Answer::Times(now) => Answer::Times(Sample::new(before.values().iter().chain(now.values()).copied())),
+        gap @ Answer::Gap(_) => gap,
+    }
 }
 
 /// The reason of the gap, if there is one.
@@ -94,15 +127,15 @@ fn simulated(scenario: &Scenario) -> Answer {
 }
 
 /// The measured times, run by run with the dice that the simulator's runs have, and how many had a late emulator.
-fn measured(point: &Point, scenario: &Scenario) -> Result<(Answer, u32), RunError> {
-    let runs = scenario.run.runs;
-    let lanes = if point.rate() <= SLOW { LANES.min(runs) } else { 1 };
+fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Answer, u32), RunError> {
+    let lanes = if point.rate() <= SLOW { LANES.min(runs.end - runs.start) } else { 1 };
     let one = |run: u32| {
         let mut own = scenario.clone();
         (own.run.runs, own.run.seed) = (1, seeds::of_run(scenario.run.seed, run));
         farhop_measure::measure(&own, &mut |_| {}).map(|measurement| (run, measurement))
     };
-    let lane = |lane: u32| (lane..runs).step_by(lanes as usize).map(one).collect::<Result<Vec<_>, _>>();
+    let lane =
+        |lane: u32| (runs.start + lane..runs.end).step_by(lanes as usize).map(one).collect::<Result<Vec<_>, _>>();
     let lanes = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
         threads.into_iter().map(|thread| thread.join().expect("measuring does not panic")).collect::<Vec<_>>()
