@@ -2,10 +2,12 @@
 //!
 //! [`FixedRate`] sends at a rate set by the operator, from the first packet on: no slow start, and losses do not slow it down, because
 //! on a link that is bought by the bit they are noise, not congestion. The window only bounds what can be in flight when
-//! acknowledgements stop. Leaves out: sharing with other traffic (a configured rate is a promise that it is there), ECN.
+//! acknowledgements stop. Leaves out: what other connections send at the same rate (see [`crate::share`]), sharing with other traffic (a
+//! configured rate is a promise that it is there), ECN.
 
 use farhop_units::{Bytes, Instant, Rate};
 use std::fmt::Debug;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Decides how much a connection may have in flight and how fast it may send.
@@ -36,6 +38,14 @@ pub enum Encapsulation {
 }
 
 impl Encapsulation {
+    /// What datagrams to this address have.
+    pub fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(_) => Self::UdpIpv4,
+            IpAddr::V6(_) => Self::UdpIpv6,
+        }
+    }
+
     /// Bytes of headers per packet.
     pub const fn header_bytes(self) -> Bytes {
         match self {

@@ -6,7 +6,7 @@
 //! key = "gateway.key"                   # files are found relative to this one
 //! certificate = "gateway.crt"
 //! terminal_certificate = "terminal.crt"
-//! rate = "100 Mbit/s"                   # towards the terminal, IP and UDP headers included
+//! rate = "100 Mbit/s"                   # towards all terminals together, IP and UDP headers included
 //! allow = ["10.0.0.0/8"]                # private networks the terminal's clients may reach
 //! ```
 //! ```toml
@@ -45,7 +45,7 @@ pub struct GatewayConfig {
     pub certificate: PathBuf,
     /// The terminal's certificate, PEM.
     pub terminal_certificate: PathBuf,
-    /// Rate towards the terminal in bits on the wire, IP and UDP headers included.
+    /// Rate towards all terminals together in bits on the wire, IP and UDP headers included.
     pub rate: Rate,
     /// Networks that may be reached although they are not public.
     pub allow: Vec<Network>,

@@ -341,6 +341,7 @@ pub(crate) mod tests {
     use crate::quic;
     use crate::tls::Identity;
     use farhop_accel::wire::{MAX_FRAME_BYTES, SegmentHeader};
+    use farhop_units::Rate;
     use noq::{Connection, Endpoint};
     use std::net::{Ipv4Addr, SocketAddr};
 
@@ -356,7 +357,8 @@ pub(crate) mod tests {
         let terminal =
             Identity { key: terminal_key, certificate: &files.terminal_certificate, peer: &files.gateway_certificate };
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let (server, address) = quic::endpoint(any, Some(quic::server(gateway).unwrap()), gateway_key).unwrap();
+        let serving = (quic::server(gateway).unwrap(), Rate::mbps(100));
+        let (server, address) = quic::endpoint(any, Some(serving), gateway_key).unwrap();
         let (client, _) = quic::endpoint(any, None, terminal_key).unwrap();
         let connecting = client.connect_with(quic::client(terminal).unwrap(), address, SERVER_NAME).unwrap();
         let accepted = async { server.accept().await.unwrap().await.unwrap() };

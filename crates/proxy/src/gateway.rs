@@ -60,7 +60,7 @@ impl Gateway {
         let identity =
             Identity { key: &config.key, certificate: &config.certificate, peer: &config.terminal_certificate };
         let tls = quic::server(identity)?;
-        let (endpoint, local_addr) = quic::endpoint(config.listen, Some(tls.clone()), &config.key)?;
+        let (endpoint, local_addr) = quic::endpoint(config.listen, Some((tls.clone(), config.rate)), &config.key)?;
         let destinations = Destinations { allow: config.allow.clone() };
         let windows = Windows::new(config.memory, config.window);
         let origins = Arc::new(Origins::new(destinations, PATIENCE, Clock::start()));

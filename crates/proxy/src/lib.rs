@@ -15,6 +15,7 @@ pub mod keys;
 mod origin;
 mod quic;
 mod segments;
+mod shared_socket;
 pub mod terminal;
 mod tls;
 mod tunnel;

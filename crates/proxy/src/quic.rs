@@ -4,6 +4,7 @@
 //! `farhop_accel::credit`), the rate is set. Leaves out: datagrams, more than one path.
 
 use crate::clock::Clock;
+use crate::shared_socket::SharedSocket;
 use crate::tls::Identity;
 use crate::{ProxyError, keys};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
@@ -12,8 +13,8 @@ use farhop_units::{Bytes, Rate};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{
-    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, PathId, ServerConfig,
-    TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
+    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, PathId, Runtime,
+    ServerConfig, TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
 };
 use noq_proto::RttEstimator;
 use ring::hmac;
@@ -45,10 +46,6 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How the connection to `peer` is run: at `rate` on the wire.
 pub(crate) fn transport(rate: Rate, peer: IpAddr) -> TransportConfig {
-    let encapsulation = match peer.to_canonical() {
-        IpAddr::V4(_) => Encapsulation::UdpIpv4,
-        IpAddr::V6(_) => Encapsulation::UdpIpv6,
-    };
     let send_buffer = rate.bytes_in(SEND_BUFFER).max(LEAST_SEND_BUFFER);
     let mut acknowledgements = AckFrequencyConfig::default();
     acknowledgements.ack_eliciting_threshold(ACK_EVERY.into());
@@ -66,7 +63,7 @@ pub(crate) fn transport(rate: Rate, peer: IpAddr) -> TransportConfig {
         .max_idle_timeout(Some(VarInt::from_u32(u32::try_from(IDLE_TIMEOUT.as_millis()).unwrap_or(u32::MAX)).into()))
         .keep_alive_interval(Some(KEEP_ALIVE))
         .ack_frequency_config(Some(acknowledgements))
-        .congestion_controller_factory(Arc::new(FixedRateFactory { rate, encapsulation }));
+        .congestion_controller_factory(Arc::new(FixedRateFactory { rate, encapsulation: Encapsulation::of(peer) }));
     config
 }
 
@@ -154,10 +151,10 @@ fn no_cipher() -> rustls::Error {
     rustls::Error::General("the provider has no cipher that QUIC needs".to_owned())
 }
 
-/// A UDP socket for QUIC.
+/// A UDP socket for QUIC; a server's connections share a rate.
 pub(crate) fn endpoint(
     listen: SocketAddr,
-    server: Option<ServerConfig>,
+    server: Option<(ServerConfig, Rate)>,
     key: &Path,
 ) -> Result<(Endpoint, SocketAddr), ProxyError> {
     let failed = |error| ProxyError::Listen { address: listen, error };
@@ -167,7 +164,14 @@ pub(crate) fn endpoint(
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
     socket.bind(&listen.into()).map_err(failed)?;
     let config = EndpointConfig::new(Arc::new(reset_key(key)?));
-    let endpoint = Endpoint::new(config, server, socket.into(), Arc::new(TokioRuntime)).map_err(failed)?;
+    let (server, rate) = server.unzip();
+    let socket = TokioRuntime.wrap_udp_socket(socket.into()).map_err(failed)?;
+    let socket = match rate {
+        Some(rate) => Box::new(SharedSocket::new(socket, rate)),
+        None => socket,
+    };
+    let endpoint =
+        Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime)).map_err(failed)?;
     let local_addr = endpoint.local_addr().map_err(failed)?;
     Ok((endpoint, local_addr))
 }
@@ -220,7 +224,8 @@ mod tests {
     async fn handshake(gateway: &Generated, terminal: &Generated) -> [Result<(), String>; 2] {
         let theirs = identity(&gateway.gateway_key, &gateway.gateway_certificate, &gateway.terminal_certificate);
         let ours = identity(&terminal.terminal_key, &terminal.terminal_certificate, &terminal.gateway_certificate);
-        let (server_side, address) = endpoint(ANY, Some(server(theirs).unwrap()), theirs.key).unwrap();
+        let (server_side, address) =
+            endpoint(ANY, Some((server(theirs).unwrap(), Rate::mbps(100))), theirs.key).unwrap();
         let (client_side, _) = endpoint(ANY, None, ours.key).unwrap();
         let connecting = client_side.connect_with(client(ours).unwrap(), address, SERVER_NAME).unwrap();
         let connected = async {

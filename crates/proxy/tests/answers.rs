@@ -11,7 +11,7 @@ use support::link::LinkConfig;
 use support::server::{Resource, Server, noise, resource};
 use support::{Boxes, soon};
 
-const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None };
+const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None, queue: None };
 const BROWSER: [(&str, &str); 3] = [("user-agent", "Browser/1"), ("accept-language", "de"), ("cookie", "session=1")];
 
 /// A page that names `/a.png`, which is given with `headers`.

@@ -7,7 +7,7 @@ use support::Boxes;
 use support::link::LinkConfig;
 use support::raw::{RawServer, Then, say};
 
-const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None };
+const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None, queue: None };
 
 /// What a client of HTTP/1.1 gets for a GET of a server's only answer.
 async fn answered(answer: &'static [u8], then: Then) -> (String, bool) {

@@ -10,7 +10,8 @@ use support::link::LinkConfig;
 use support::server::{self, Server};
 
 /// A geostationary satellite's one-way delay and the rate of the 2013 paper's test.
-const SATELLITE: LinkConfig = LinkConfig { delay: Duration::from_millis(250), loss: 0, rate: Some(100_000_000) };
+const SATELLITE: LinkConfig =
+    LinkConfig { delay: Duration::from_millis(250), loss: 0, rate: Some(100_000_000), queue: None };
 
 fn expected() -> Loaded {
     server::page().into_iter().map(|(path, resource)| (path, resource.body)).collect()
@@ -50,7 +51,7 @@ async fn one_object_at_a_time_gets_every_part_from_a_push() {
 #[tokio::test]
 async fn loss_does_not_let_a_request_slip_through() {
     let server = Server::start(server::page()).await;
-    let boxes = Boxes::start(LinkConfig { delay: Duration::from_millis(50), loss: 5, rate: None }).await;
+    let boxes = Boxes::start(LinkConfig { delay: Duration::from_millis(50), loss: 5, rate: None, queue: None }).await;
     let (loaded, _) = client::load(boxes.proxy, &server.url("/"), 6).await;
     assert!(boxes.link.lost.load(Ordering::Relaxed) > 20);
     assert_eq!(loaded, expected());

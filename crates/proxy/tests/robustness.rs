@@ -19,7 +19,7 @@ use support::{Boxes, configs, run_gateway, run_terminal, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None };
+const NEAR: LinkConfig = LinkConfig { delay: Duration::from_millis(2), loss: 0, rate: None, queue: None };
 
 #[tokio::test]
 async fn a_lossy_path_with_thousands_of_gaps_carries_everything() {
@@ -28,7 +28,7 @@ async fn a_lossy_path_with_thousands_of_gaps_carries_everything() {
     let big = noise(1, 12_000_000);
     let resources = BTreeMap::from([("/big".to_owned(), resource("application/zip", big.clone()))]);
     let server = Server::start(resources).await;
-    let link = LinkConfig { delay: Duration::from_millis(250), loss: 33, rate: None };
+    let link = LinkConfig { delay: Duration::from_millis(250), loss: 33, rate: None, queue: None };
     let boxes = Boxes::start(link).await;
     let answer = ask(boxes.proxy, get(&server.url("/big"), &[])).await;
     assert!(answer.body == big, "{} bytes came", answer.body.len());

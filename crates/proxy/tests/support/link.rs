@@ -1,8 +1,8 @@
-//! A UDP relay between the boxes: one-way delay, optional rate, random loss (from a fixed seed) towards the terminal.
+//! A UDP relay between the boxes: one-way delay, optional rate and queue, random loss (from a fixed seed) towards the terminal.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
@@ -16,6 +16,8 @@ pub struct LinkConfig {
     pub loss: u64,
     /// Bits per second towards the terminal, IP and UDP headers included.
     pub rate: Option<u64>,
+    /// Bytes that may wait for that rate.
+    pub queue: Option<u64>,
 }
 
 /// Packets and when they come out.
@@ -26,15 +28,55 @@ pub struct Link {
     pub address: SocketAddr,
     pub lost: Arc<AtomicU64>,
     pub sent_up: Arc<AtomicU64>,
+    pub sent_down: Arc<AtomicU64>,
+    serializer: Serializer,
 }
+
+/// Until when the rate towards the terminal is taken.
+type Serializer = Arc<Mutex<Instant>>;
 
 impl Link {
     pub async fn start(gateway: SocketAddr, config: LinkConfig) -> Self {
+        Self::start_with(gateway, config, Arc::new(Mutex::new(now()))).await
+    }
+
+    /// A further terminal's, which shares the rate towards the terminals.
+    pub async fn beside(&self, gateway: SocketAddr, config: LinkConfig) -> Self {
+        Self::start_with(gateway, config, Arc::clone(&self.serializer)).await
+    }
+
+    async fn start_with(gateway: SocketAddr, config: LinkConfig, serializer: Serializer) -> Self {
         let near = socket().await;
         let address = near.local_addr().expect("a bound socket");
-        let (lost, sent_up) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        tokio::spawn(relay(near, gateway, config, Arc::clone(&lost), Arc::clone(&sent_up)));
-        Self { address, lost, sent_up }
+        let [lost, sent_up, sent_down] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
+        let down =
+            Down { config, lost: Arc::clone(&lost), sent: Arc::clone(&sent_down), serializer: Arc::clone(&serializer) };
+        tokio::spawn(relay(near, gateway, down, Arc::clone(&sent_up)));
+        Self { address, lost, sent_up, sent_down, serializer }
+    }
+}
+
+/// What happens on the way to the terminal.
+#[derive(Clone)]
+struct Down {
+    config: LinkConfig,
+    lost: Arc<AtomicU64>,
+    sent: Arc<AtomicU64>,
+    serializer: Serializer,
+}
+
+impl Down {
+    /// When a packet that comes now is there; `None` if the queue has no room for it.
+    fn arrival(&self, length: usize) -> Option<Instant> {
+        let Some(rate) = self.config.rate else { return Some(now() + self.config.delay) };
+        let time = |bytes: u64| Duration::from_nanos(bytes * 8 * 1_000_000_000 / rate);
+        let mut taken_until = self.serializer.lock().expect("nobody panics with it");
+        let begin = taken_until.max(now());
+        if self.config.queue.is_some_and(|queue| begin - now() > time(queue)) {
+            return None;
+        }
+        *taken_until = begin + time(length as u64 + 28);
+        Some(*taken_until + self.config.delay)
     }
 }
 
@@ -44,13 +86,7 @@ async fn socket() -> Arc<UdpSocket> {
     Arc::new(socket)
 }
 
-async fn relay(
-    near: Arc<UdpSocket>,
-    gateway: SocketAddr,
-    config: LinkConfig,
-    lost: Arc<AtomicU64>,
-    up: Arc<AtomicU64>,
-) {
+async fn relay(near: Arc<UdpSocket>, gateway: SocketAddr, down: Down, up: Arc<AtomicU64>) {
     let mut buffer = vec![0; 1 << 16];
     let mut towards_gateway: Option<(SocketAddr, Pipe)> = None;
     loop {
@@ -59,37 +95,31 @@ async fn relay(
         if towards_gateway.as_ref().is_none_or(|(known, _)| *known != from) {
             let far = socket().await;
             let pipe = pipe(Arc::clone(&far), gateway);
-            tokio::spawn(back(far, Arc::clone(&near), from, config, Arc::clone(&lost)));
+            tokio::spawn(back(far, Arc::clone(&near), from, down.clone()));
             towards_gateway = Some((from, pipe));
         }
         up.fetch_add(1, Ordering::Relaxed);
         let (_, pipe) = towards_gateway.as_ref().expect("set above");
-        let _ = pipe.send((now() + config.delay, buffer[..length].to_vec()));
+        let _ = pipe.send((now() + down.config.delay, buffer[..length].to_vec()));
     }
 }
 
-async fn back(
-    far: Arc<UdpSocket>,
-    near: Arc<UdpSocket>,
-    terminal: SocketAddr,
-    config: LinkConfig,
-    lost: Arc<AtomicU64>,
-) {
+async fn back(far: Arc<UdpSocket>, near: Arc<UdpSocket>, terminal: SocketAddr, down: Down) {
     let pipe = pipe(near, terminal);
     let mut buffer = vec![0; 1 << 16];
-    let (mut count, mut free_at) = (0_u64, now());
+    let mut count = 0_u64;
     loop {
         let Ok(length) = far.recv(&mut buffer).await else { continue };
         count += 1;
         // The first packets are the handshake's; a run without them says nothing about streams.
-        if count > 20 && dice(count) < config.loss {
-            lost.fetch_add(1, Ordering::Relaxed);
-            continue;
+        let is_lost = count > 20 && dice(count) < down.config.loss;
+        match down.arrival(length).filter(|_| !is_lost) {
+            Some(arrival) => {
+                down.sent.fetch_add(length as u64, Ordering::Relaxed);
+                let _ = pipe.send((arrival, buffer[..length].to_vec()));
+            }
+            None => drop(down.lost.fetch_add(1, Ordering::Relaxed)),
         }
-        let wire_bits = (length as u64 + 28) * 8;
-        let took = config.rate.map_or(Duration::ZERO, |rate| Duration::from_nanos(wire_bits * 1_000_000_000 / rate));
-        free_at = free_at.max(now()) + took;
-        let _ = pipe.send((free_at + config.delay, buffer[..length].to_vec()));
     }
 }
 

@@ -12,6 +12,7 @@
 use crate::network::Side;
 use farhop_accel::credit::{INITIAL, ReceiveCredit, SendCredit, window};
 use farhop_accel::planning::priority::{Content, priority};
+use farhop_accel::share::SharedRate;
 use farhop_accel::tunnel::{ACK_EVERY, FLOW_MEMORY, FLOW_WINDOW, send_buffer};
 use farhop_accel::wire::{MAX_DATA_BYTES, varint_bytes};
 use farhop_scenario::Scenario;
@@ -19,6 +20,7 @@ use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Sending};
 use farhop_transport::{Output, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// Rate of the boxes where the link has none, as when farhop measures.
 const UNLIMITED: Rate = Rate::mbps(1000);
@@ -108,20 +110,21 @@ struct Way {
 }
 
 impl Tube {
-    /// The rates at which the near and the far end send.
-    pub(crate) fn rates(scenario: &Scenario) -> [Rate; 2] {
-        [&scenario.link.up, &scenario.link.down].map(|direction| direction.rate.unwrap_or(UNLIMITED))
+    /// What limits the near and the far end of every terminal's: each its own rate, and one that the gateway has for all of them.
+    pub(crate) fn sending(scenario: &Scenario) -> [Sending; 2] {
+        let [up, down] = [&scenario.link.up, &scenario.link.down].map(|direction| direction.rate.unwrap_or(UNLIMITED));
+        [Sending::Rate(up), Sending::Shared(SharedRate::new(down, Duration::ZERO))]
     }
 
-    /// A connection that its near end opens at `now`, with the rates of its ends.
-    pub(crate) fn open(now: Instant, rates: [Rate; 2]) -> Self {
+    /// A connection that its near end opens at `now`, with the limits of its ends.
+    pub(crate) fn open(now: Instant, sending: &[Sending; 2]) -> Self {
         const SET: &str = "a set rate needs no congestion controller";
         let config = |side: Side| QuicConfig {
             ack_every: ACK_EVERY,
             stream_window: WIDE,
             connection_window: WIDE,
             send_buffer: WIDE,
-            sending: Sending::Rate(rates[side as usize]),
+            sending: sending[side as usize].clone(),
             order: Order::Urgency,
             ..QuicConfig::default()
         };

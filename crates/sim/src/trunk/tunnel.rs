@@ -10,8 +10,8 @@ use crate::packet::Packet;
 use farhop_accel::planning::priority::Content;
 use farhop_accel::wire::varint_bytes;
 use farhop_scenario::Scenario;
-use farhop_transport::quic;
-use farhop_units::{Bytes, Instant, Rate};
+use farhop_transport::quic::{self, Sending};
+use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The length of `server:80` before it, as when farhop measures.
@@ -20,7 +20,7 @@ const AUTHORITY: u64 = 1 + 9;
 /// The tunnels of all terminals.
 #[derive(Debug)]
 pub(crate) struct Tunnels {
-    rates: [Rate; 2],
+    sending: [Sending; 2],
     terminals: Vec<Option<Tunnel>>,
 }
 
@@ -50,14 +50,14 @@ struct Flow {
 impl Tunnels {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let terminals = (0..scenario.link.terminals.max(1)).map(|_| None).collect();
-        Self { rates: Tube::rates(scenario), terminals }
+        Self { sending: Tube::sending(scenario), terminals }
     }
 
     /// A terminal's tunnel is opened; its packets belong to this leg.
     pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) {
         self.terminals[usize::from(terminal)] = Some(Tunnel {
             leg,
-            tube: Tube::open(now, self.rates),
+            tube: Tube::open(now, &self.sending),
             is_up: [false; 2],
             said: Default::default(),
             flows: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! QUIC's settings.
 
+use farhop_accel::share::SharedRate;
 use farhop_tcp::Congestion;
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
@@ -16,12 +17,14 @@ pub enum Resumption {
 }
 
 /// What limits a sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Sending {
     /// A congestion controller.
     Congestion(Congestion),
     /// A set rate, headers included.
     Rate(Rate),
+    /// A set rate that all who have a copy of it share.
+    Shared(SharedRate),
 }
 
 /// Which stream sends next.
@@ -35,7 +38,7 @@ pub enum Order {
 }
 
 /// Both ends' settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct QuicConfig {
     /// UDP payload of a full packet, at least 1200 bytes.
     pub datagram: Bytes,

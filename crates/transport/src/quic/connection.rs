@@ -307,9 +307,7 @@ impl Connection {
 
     fn note_sent(&mut self, packet: &Packet) {
         self.flight.sent(self.now, packet);
-        if packet.is_eliciting() {
-            self.control.sent(self.now, Bytes::new(packet.size.into()));
-        }
+        self.control.sent(self.now, Bytes::new(packet.size.into()), packet.is_eliciting());
         self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));
     }
 }

@@ -4,18 +4,21 @@
 use super::flight::{Covered, Losses};
 use super::{QuicConfig, QuicError, Sending};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
+use farhop_accel::share::{Share, SharedRate};
 use farhop_tcp::congestion::{Acknowledged, Controller, Cubic, Reno};
 use farhop_tcp::{Congestion, CongestionControl, Sequence};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
+/// What carries datagrams.
+const ENCAPSULATION: Encapsulation = Encapsulation::UdpIpv4;
 /// RFC 9002 §7.7: a little faster than the window per round trip, so that the window decides.
 const PACING_GAIN: (u64, u64) = (5, 4);
 
 #[derive(Debug)]
 enum Limit {
     Window { controller: Controller, paced: bool },
-    Rate(FixedRate),
+    Rate { window: FixedRate, share: Share },
 }
 
 /// Limits a sender.
@@ -40,12 +43,13 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(config: &QuicConfig) -> Result<Self, QuicError> {
         let datagram = config.datagram_bytes();
-        let limit = match config.sending {
-            Sending::Rate(rate) => Limit::Rate(FixedRate::new(rate, Encapsulation::UdpIpv4, Bytes::new(datagram))),
+        let limit = match &config.sending {
+            Sending::Rate(rate) => Limit::rate(&SharedRate::new(*rate, Duration::ZERO), datagram),
+            Sending::Shared(rate) => Limit::rate(rate, datagram),
             Sending::Congestion(congestion) => {
                 let initial = Bytes::new(datagram) * u64::from(config.initial_window);
                 Limit::Window {
-                    controller: controller(congestion, Bytes::new(datagram), initial)?,
+                    controller: controller(*congestion, Bytes::new(datagram), initial)?,
                     paced: config.paced,
                 }
             }
@@ -61,7 +65,7 @@ impl Control {
     /// Asks the limit anew, `rtt` being the smoothed round-trip time.
     fn update(&mut self, rtt: Option<Duration>) {
         match &self.limit {
-            Limit::Rate(rate) => (self.window, self.rate) = (rate.window(), Some(rate.pacing_rate())),
+            Limit::Rate { window, .. } => self.window = window.window(),
             Limit::Window { controller, paced } => {
                 self.window = controller.window();
                 let per_round = Bytes::new(self.window.get() * PACING_GAIN.0 / PACING_GAIN.1);
@@ -79,7 +83,7 @@ impl Control {
 
     /// Whether window and pace let another packet out; the answer no is remembered, for a window grows only if it is used.
     pub(super) fn may_send(&mut self, now: Instant, in_flight: u64) -> bool {
-        let may_send = self.has_room(in_flight) && self.paced() <= now;
+        let may_send = self.has_room(in_flight) && self.due(now) <= now;
         self.is_limited = !may_send;
         may_send
     }
@@ -88,18 +92,32 @@ impl Control {
         in_flight + self.datagram <= self.window.get()
     }
 
-    /// When the pace lets the next packet out.
-    pub(super) fn paced(&self) -> Instant {
-        match self.rate {
-            Some(_) => Instant::START + self.paced.since(Instant::START + self.burst),
-            None => Instant::START,
+    /// When a full packet may go that there is now.
+    fn due(&mut self, now: Instant) -> Instant {
+        let full = Bytes::new(self.datagram) + ENCAPSULATION.header_bytes();
+        match &mut self.limit {
+            Limit::Rate { share, .. } => share.due(now, full),
+            Limit::Window { .. } => self.paced(),
         }
     }
 
-    /// A packet that counts against the window was sent.
-    pub(super) fn sent(&mut self, now: Instant, size: Bytes) {
-        if let Some(rate) = self.rate {
-            self.paced = self.paced.max(now) + rate.transmission_time(size);
+    /// When the pace lets the next packet out.
+    pub(super) fn paced(&self) -> Instant {
+        match (&self.limit, self.rate) {
+            (Limit::Rate { share, .. }, _) => share.turn(),
+            (Limit::Window { .. }, Some(_)) => Instant::START + self.paced.since(Instant::START + self.burst),
+            (Limit::Window { .. }, None) => Instant::START,
+        }
+    }
+
+    /// A packet was sent, which counts against the window if it `is_eliciting` an acknowledgement.
+    pub(super) fn sent(&mut self, now: Instant, size: Bytes, is_eliciting: bool) {
+        match (&mut self.limit, self.rate) {
+            (Limit::Rate { share, .. }, _) => share.sent(now, size + ENCAPSULATION.header_bytes()),
+            (Limit::Window { .. }, Some(rate)) if is_eliciting => {
+                self.paced = self.paced.max(now) + rate.transmission_time(size);
+            }
+            (Limit::Window { .. }, _) => {}
         }
     }
 
@@ -118,7 +136,7 @@ impl Control {
         rtt: Option<Duration>,
     ) {
         match &mut self.limit {
-            Limit::Rate(rate) => rate.handle_acknowledged(now, covered.sent),
+            Limit::Rate { window, .. } => window.handle_acknowledged(now, covered.sent),
             Limit::Window { controller, .. } => {
                 // Controllers compare numbers only, so that a packet's will do for a sequence number.
                 let [sequence, next] = [largest, next].map(|number| Sequence::SYN + Bytes::new(number));
@@ -149,6 +167,13 @@ impl Control {
         }
         self.recovery_end = next;
         self.update(rtt);
+    }
+}
+
+impl Limit {
+    fn rate(rate: &SharedRate, datagram: u64) -> Self {
+        let window = FixedRate::new(rate.rate(), ENCAPSULATION, Bytes::new(datagram));
+        Self::Rate { window, share: rate.share() }
     }
 }
 

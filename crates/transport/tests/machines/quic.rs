@@ -219,7 +219,8 @@ fn urgent_streams_go_first_and_equals_in_order_or_in_turns() {
     assert!(spread > stream, "one after the other: {spread:?}");
     let (order, spread) = ends(Order::Urgency, &[0, 2]);
     assert_eq!(order[..2], [3, 1], "what takes turns goes after what does not");
-    assert!(spread <= packet * 2, "a packet each in turn: {spread:?}");
+    // The first may have begun with what was left of the packet in which the stream before ended.
+    assert!(spread <= packet * 3, "a packet each in turn: {spread:?}");
     let (_, spread) = ends(Order::RoundRobin, &[]);
     assert!(spread <= packet * 2, "{spread:?}");
 }

@@ -18,8 +18,8 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use farhop_accel::wire::{FlowId, Frame};
 use farhop_scenario::{HttpConfig, Scenario};
-use farhop_transport::quic;
-use farhop_units::{Bytes, Instant, Rate};
+use farhop_transport::quic::{self, Sending};
+use farhop_units::{Bytes, Instant};
 use farhop_web::Page;
 use gateway::GatewayBox;
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +48,7 @@ pub(crate) struct Fetching {
 /// All pairs of boxes.
 #[derive(Debug)]
 pub(crate) struct Accelerators {
-    rates: [Rate; 2],
+    sending: [Sending; 2],
     http: HttpConfig,
     pairs: Vec<Option<Box<Pair>>>,
 }
@@ -97,14 +97,14 @@ impl Wire {
 impl Accelerators {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let pairs = (0..scenario.link.terminals.max(1)).map(|_| None).collect();
-        Self { rates: Tube::rates(scenario), http: scenario.http, pairs }
+        Self { sending: Tube::sending(scenario), http: scenario.http, pairs }
     }
 
     /// A terminal's tunnel is opened; its packets belong to this leg.
     pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) {
         let wire = Wire {
             http: self.http,
-            tube: Tube::open(now, self.rates),
+            tube: Tube::open(now, &self.sending),
             heads: Slab::new(),
             wants: BTreeMap::new(),
             said: Default::default(),

@@ -13,9 +13,9 @@ struct Link {
 
 impl Link {
     fn new() -> Self {
-        let rates = [Rate::mbps(1), Rate::mbps(10)];
+        let sending = [Rate::mbps(1), Rate::mbps(10)].map(Sending::Rate);
         let mut link = Self {
-            tube: Tube::open(Instant::START, rates),
+            tube: Tube::open(Instant::START, &sending),
             now: Instant::START,
             packets: VecDeque::new(),
             heard: Vec::new(),
