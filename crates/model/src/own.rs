@@ -43,6 +43,7 @@ impl Question {
     /// # Errors
     /// What the model does not know of the scenario.
     pub(crate) fn of(scenario: &Scenario, architecture: Architecture) -> Result<Self, String> {
+        let architecture = carried_as(scenario, architecture);
         match why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
             Some(reason) => Err(reason),
             None => {
@@ -111,18 +112,31 @@ fn waits(load: &PageLoad) -> Vec<Wait> {
     kinds.into_iter().filter(|(_, trips, time)| *trips > 0 || !time.is_zero()).map(wait).collect()
 }
 
+/// The architecture as which `architecture` carries this use of HTTP: boxes pass on what they cannot read, and QUIC's sealed packets
+/// cross all proxies but farhop's.
+fn carried_as(scenario: &Scenario, architecture: Architecture) -> Architecture {
+    use Architecture::{Accelerated, Direct, Prefetch2013, PrefetchConventional, Split, Tunnel};
+    match architecture {
+        _ if scenario.http.is_readable() => architecture,
+        Tunnel | Accelerated => Tunnel,
+        _ if scenario.http.version == HttpVersion::Http3 => Direct,
+        Prefetch2013 => Split,
+        PrefetchConventional if scenario.prefetch_at == PrefetchSide::Near => Direct,
+        PrefetchConventional => Split,
+        other => other,
+    }
+}
+
 /// Why the model does not describe `architecture` for this use of HTTP.
 fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<String> {
-    use Architecture::{Multiplexed, Rwbp, Split, Tunnel};
+    use Architecture::{Multiplexed, Rwbp, Tunnel};
     let http = &scenario.http;
-    let splits = matches!(architecture, Split | Rwbp | Multiplexed | Tunnel);
+    if architecture == Tunnel && http.version == HttpVersion::Http3 {
+        return Some("farhop's terminal is a proxy for TCP connections and carries no UDP".to_owned());
+    }
     let is_up = matches!(architecture, Rwbp | Multiplexed | Tunnel);
-    let unknowns = [
-        (splits && http.version == HttpVersion::Http3, "QUIC through two proxies"),
-        (is_up && http.tls != Tls::None, "TLS from end to end over connections that are up"),
-    ];
-    let what = unknowns.into_iter().find_map(|(given, what)| given.then_some(what))?;
-    Some(format!("farhop's model does not know {what}"))
+    (is_up && http.tls != Tls::None)
+        .then(|| "farhop's model does not know TLS from end to end over connections that are up".to_owned())
 }
 
 /// What the last byte waited for; `loses_nothing` but what finds a queue full.
@@ -219,15 +233,36 @@ mod tests {
         };
         let direct = answer(&["http.version=2", "http.dns=far"], Architecture::Direct).unwrap();
         assert!(direct.contains("1 lookup, 1 handshake, 1 TLS, 1 request, 1 discovery"), "{direct}");
-        let accelerated = answer(&["http.version=2", "http.dns=far"], Architecture::Accelerated).unwrap();
+        let accelerated = answer(&["http.dns=far"], Architecture::Accelerated).unwrap();
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
         let reason = |assignment: &str, architecture| answer(&[assignment], architecture).unwrap_err();
-        for architecture in [Architecture::Tunnel, Architecture::Rwbp, Architecture::Multiplexed] {
+        for architecture in
+            [Architecture::Tunnel, Architecture::Accelerated, Architecture::Rwbp, Architecture::Multiplexed]
+        {
             let reason = reason("http.tls=1.3", architecture);
             assert_eq!(reason, "farhop's model does not know TLS from end to end over connections that are up");
         }
         assert!(answer(&["http.tls=1.3"], Architecture::Split).is_ok());
-        assert!(reason("http.version=3", Architecture::Split).contains("QUIC through two proxies"));
+        assert!(reason("http.version=3", Architecture::Accelerated).contains("carries no UDP"));
+    }
+
+    #[test]
+    fn boxes_pass_on_what_they_cannot_read() {
+        let time = |assignments: &[&str], architecture| {
+            let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+            answer(&open("demo", &assignments).unwrap(), architecture).map(|answer| answer.time)
+        };
+        let plain_http2 = ["http.version=2", "http.tls=none"];
+        for (http, reader, like) in [
+            (&plain_http2[..], Architecture::Accelerated, Architecture::Tunnel),
+            (&["http.tls=1.3"], Architecture::Prefetch2013, Architecture::Split),
+            (&["http.tls=1.3"], Architecture::PrefetchConventional, Architecture::Direct),
+            (&["http.version=3"], Architecture::Prefetch2013, Architecture::Direct),
+            (&["http.version=3"], Architecture::Rwbp, Architecture::Direct),
+        ] {
+            let [passed_on, carried] = [reader, like].map(|architecture| time(http, architecture).unwrap());
+            assert_eq!(passed_on, carried, "{http:?} {reader}");
+        }
     }
 
     #[test]

@@ -96,10 +96,15 @@ impl Chain {
         self.0.iter().find(crosses).map_or(Protocol::Tcp, |(_, _, protocol)| *protocol)
     }
 
-    /// The chain that carries this version of HTTP. QUIC's packets are sealed, its acknowledgements too: proxies that split
-    /// connections pass them on as they are.
-    pub(crate) fn carrying(self, version: HttpVersion) -> Self {
-        if version == HttpVersion::Http3 { QUIC } else { self }
+    /// The chain that carries HTTP spoken so. QUIC's packets are sealed, its acknowledgements too: proxies that split connections and
+    /// boxes pass them on as they are. So do boxes with bytes that they cannot read, as their clients ask farhop's to.
+    pub(crate) fn carrying(self, http: &HttpConfig) -> Self {
+        match self.over_the_link() {
+            _ if http.version == HttpVersion::Http3 => QUIC,
+            _ if http.is_readable() => self,
+            Protocol::Accelerated => TUNNEL,
+            _ => Self(self.0, &[]),
+        }
     }
 
     /// How clients speak HTTP: those of a proxy leave it to that to find servers.

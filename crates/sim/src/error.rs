@@ -42,8 +42,8 @@ pub(crate) enum SimError {
         /// The far link was busy all the time.
         full: bool,
     },
-    #[error("the simulator has no {0} yet")]
-    NoArchitecture(&'static str),
+    #[error("{0}")]
+    NotCarried(&'static str),
     #[error(transparent)]
     Tcp(#[from] TcpError),
     #[error(transparent)]

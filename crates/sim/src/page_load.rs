@@ -35,7 +35,7 @@ pub(crate) fn load(
     trace: &Slot,
 ) -> Result<Outcome, SimError> {
     check_bounds(scenario)?;
-    let chain = Chain::of(architecture, scenario.prefetch_at).carrying(scenario.http.version);
+    let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
     let client = Client::once(0, scenario.page.clone());
     let mut world =
         World::new((scenario, chain), seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));

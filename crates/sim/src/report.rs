@@ -5,7 +5,7 @@ use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
 use farhop_link::{Access, Direction};
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
-use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Users};
+use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Tls, Users};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -209,6 +209,10 @@ fn use_of(scenario: &Scenario, users: &Users, all: &[Replication], direction: Di
 fn transport(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
     let is_quic = scenario.http.version == HttpVersion::Http3;
+    let hidden = (!scenario.http.is_readable()).then_some(match scenario.http.tls {
+        Tls::None => "HTTP/2",
+        Tls::V12 | Tls::V13 => "TLS",
+    });
     match architecture {
         Architecture::Direct if is_quic => quic(scenario.tcp.congestion),
         _ if is_quic => {
@@ -219,6 +223,9 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
             format!("{tcp} over {} connections that are up and shared, and beyond", scenario.multiplexed_connections)
         }
         Architecture::Tunnel => format!("farhop's tunnel at the link's rate; {tcp} beyond"),
+        Architecture::Accelerated if let Some(hidden) = hidden => {
+            format!("farhop's tunnel at the link's rate: its boxes cannot read {hidden} and push nothing; {tcp} beyond")
+        }
         Architecture::Accelerated => format!("farhop's accelerator at the link's rate; {tcp} beyond"),
         Architecture::Rwbp => {
             format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
@@ -228,7 +235,12 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
                 PrefetchSide::Near => "terminal",
                 PrefetchSide::Far => "gateway",
             };
-            format!("{tcp}; a prefetching proxy at the {place}")
+            let idle =
+                hidden.map(|hidden| format!(", which cannot read {hidden} and passes it on")).unwrap_or_default();
+            format!("{tcp}; a prefetching proxy at the {place}{idle}")
+        }
+        Architecture::Prefetch2013 if let Some(hidden) = hidden => {
+            format!("{tcp} on each of three legs: the boxes cannot read {hidden} and pass it on")
         }
         Architecture::Prefetch2013 => format!(
             "documents by {tcp}, what they name by UDP of 1414 B every ms or at the link's rate, asked for again after 5 s"

@@ -1,6 +1,6 @@
 //! One scenario through every architecture it names.
 
-use crate::architecture::Chain;
+use crate::architecture::{Chain, Protocol};
 use crate::distributions::Population;
 use crate::error::SimError;
 use crate::log::{self, Replayed};
@@ -10,7 +10,7 @@ use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
 use farhop_results::{Architecture, Gap, Load, Row, Source};
-use farhop_scenario::{HttpVersion, Log, Scenario, Tls, Users, seeds};
+use farhop_scenario::{HttpVersion, Log, Scenario, Users, seeds};
 use farhop_tcp::Profile;
 use std::time::Duration;
 
@@ -114,10 +114,10 @@ struct Task<'a> {
 impl<'a> Task<'a> {
     fn new(scenario: &'a Scenario, architecture: Architecture, seed: u64, trace: &'a Slot) -> Result<Self, SimError> {
         let chain = Chain::of(architecture, scenario.prefetch_at);
-        if let Some(what) = unknown_to_boxes(scenario, architecture, chain) {
-            return Err(SimError::NoArchitecture(what));
+        match why_not_carried(scenario, chain) {
+            Some(reason) => Err(SimError::NotCarried(reason)),
+            None => Ok(Self { scenario, architecture, chain: chain.carrying(&scenario.http), seed, trace }),
         }
-        Ok(Self { scenario, architecture, chain: chain.carrying(scenario.http.version), seed, trace })
     }
 
     fn run(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
@@ -189,19 +189,17 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What of the scenario's use of HTTP an architecture's boxes cannot have: those that prefetch read what passes, as those of 2013 did and
-/// farhop's do, and farhop's tunnel is a proxy that is asked for TCP connections.
-fn unknown_to_boxes(scenario: &Scenario, architecture: Architecture, chain: Chain) -> Option<&'static str> {
-    let http = &scenario.http;
-    let (is_tunnel, is_accelerator) = (architecture == Architecture::Tunnel, architecture == Architecture::Accelerated);
-    let prefetches = is_accelerator || !chain.duties().is_empty();
-    let unknowns = [
-        (is_tunnel && http.version == HttpVersion::Http3, "QUIC through a proxy that is asked for TCP connections"),
-        (prefetches && http.version.is_multiplexed(), "boxes that prefetch in HTTP/2 and 3"),
-        (prefetches && http.tls != Tls::None, "boxes that prefetch what TLS hides from them"),
-        (prefetches && scenario.log.is_some(), "boxes that prefetch what a log asks for, which names nothing"),
-    ];
-    unknowns.into_iter().find_map(|(given, what)| given.then_some(what))
+/// Why an architecture's boxes have nothing to do with what the scenario asks for.
+fn why_not_carried(scenario: &Scenario, chain: Chain) -> Option<&'static str> {
+    let has_farhops_boxes = matches!(chain.over_the_link(), Protocol::Tunnel | Protocol::Accelerated);
+    let reads = chain.ends_at_the_terminal() || !chain.duties().is_empty();
+    if has_farhops_boxes && scenario.http.version == HttpVersion::Http3 {
+        return Some(
+            "farhop's terminal is a proxy for TCP connections and carries no UDP: browsers behind it speak HTTP/2 \
+             instead (http.version=2)",
+        );
+    }
+    (reads && scenario.log.is_some()).then_some("boxes that prefetch read pages, and a log has none")
 }
 
 /// Whether loads can differ from seed to seed.

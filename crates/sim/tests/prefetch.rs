@@ -109,11 +109,31 @@ fn a_server_halfway_is_where_prefetching_doubles_the_speed() {
 }
 
 #[test]
-fn boxes_cannot_read_what_they_do_not_speak() {
-    for assignment in ["http.version=2", "http.tls=1.3"] {
-        let scenario = scenario("demo", &[assignment, "run.architectures=prefetch-2013"]);
-        assert_eq!(simulate(&scenario, 1).gaps.len(), 1, "{assignment}");
+fn boxes_pass_on_what_they_cannot_read() {
+    let time = |http: &[&str], architecture: &str| {
+        let architecture = format!("run.architectures={architecture}");
+        load("demo", &[http, &[&architecture, "wan.delay=20 ms"]].concat()).page_load_s
+    };
+    for http in [&["http.tls=1.3"][..], &["http.tls=1.2", "http.connections=2"], &["http.version=2"]] {
+        for (reader, like) in [("prefetch-2013", "split"), ("accelerated", "tunnel")] {
+            assert!((time(http, reader) - time(http, like)).abs() < 1e-9, "{http:?} {reader}");
+        }
+        let [near, far] = [NEAR, FAR].map(|side| time(&[http, &[side]].concat(), "prefetch-conventional"));
+        let [direct, split] = ["direct", "split"].map(|like| time(http, like));
+        assert!((near / direct - 1.0).abs() < 0.02, "{http:?}: {near} s, direct {direct} s");
+        assert!((far / split - 1.0).abs() < 0.02, "{http:?}: {far} s, split {split} s");
     }
+    let [direct, far, near] =
+        ["direct", "prefetch-2013", "prefetch-conventional"].map(|known| time(&["http.version=3"], known));
+    assert!((far - direct).abs() < 1e-9 && (near - direct).abs() < 1e-9, "{near} s, {far} s, direct {direct} s");
+}
+
+#[test]
+fn farhops_boxes_carry_no_udp() {
+    let scenario = scenario("demo", &["http.version=3", "run.architectures=tunnel,accelerated"]);
+    let gaps = simulate(&scenario, 1).gaps;
+    assert_eq!(gaps.len(), 2);
+    assert!(gaps.iter().all(|gap| gap.reason.contains("carries no UDP")), "{gaps:?}");
 }
 
 #[test]

@@ -97,6 +97,11 @@ impl HttpConfig {
         }
     }
 
+    /// Whether proxies for HTTP/1 that it passes can read it: keys hide it from them, and frames of later versions mean nothing to them.
+    pub const fn is_readable(&self) -> bool {
+        matches!(self.tls, Tls::None) && !self.version.is_multiplexed()
+    }
+
     /// Size of the request for `object`.
     pub fn request_size(&self, object: &Object) -> Bytes {
         object.request_bytes.unwrap_or(self.request_bytes)

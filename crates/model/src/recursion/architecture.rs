@@ -19,8 +19,7 @@
 //! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response costs the wan's
 //! round-trip time, and a new connection to the server one more, while its slow start there is hidden behind the slower link
 //! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
-//! server elsewhere, in no time if that is the gateway; TLS ends at the terminal where that must read what is asked for, at no cost over the
-//! link; a prefetching proxy asks as late as the browser would, while what comes unasked waits for a browser that asks later; a set rate is the slowest of the link's way down unless a lower one is given. Requests
+//! server elsewhere, in no time if that is the gateway; boxes can read what is asked for; a prefetching proxy asks as late as the browser would, while what comes unasked waits for a browser that asks later; a set rate is the slowest of the link's way down unless a lower one is given. Requests
 //! beyond the first are held at the terminal where responses come unasked, and cost nothing.
 
 use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip};
