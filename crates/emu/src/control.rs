@@ -36,7 +36,7 @@ pub enum ControlError {
     #[error("{0}")]
     Refused(String),
     /// A change of a timetable cannot be.
-    #[error("at {at:?}: {problem}")]
+    #[error("change at {at:?}: {problem}")]
     Timetable {
         /// Its time.
         at: Duration,

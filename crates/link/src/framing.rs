@@ -52,7 +52,7 @@ impl FromStr for Framing {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let terms = Terms::split(text, ACCEPTED)?;
         if !["", NONE].contains(&terms.word) {
-            return Err(ParseError::new(format!("unknown framing \"{}\"", terms.word), ACCEPTED));
+            return Err(ParseError::unknown("framing", terms.word, [NONE], ACCEPTED));
         }
         if terms.word == NONE {
             terms.finish()?;

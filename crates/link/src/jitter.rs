@@ -41,7 +41,7 @@ impl FromStr for Jitter {
             NONE => Self::None,
             UNIFORM => Self::Uniform(span(&terms, "max", text)?),
             EXPONENTIAL => Self::Exponential(span(&terms, "mean", text)?),
-            other => return Err(ParseError::new(format!("unknown jitter \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("jitter", other, [NONE, UNIFORM, EXPONENTIAL], ACCEPTED)),
         };
         terms.finish()?;
         Ok(jitter)

@@ -215,7 +215,7 @@ impl FromStr for Orbit {
                 handover: terms.get("handover", duration::parse)?.unwrap_or(HANDOVER),
                 pause: terms.get("pause", duration::parse)?.unwrap_or(Duration::ZERO),
             },
-            other => return Err(ParseError::new(format!("unknown orbit \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("orbit", other, [GEO, LEO], ACCEPTED)),
         };
         terms.finish()?;
         orbit.check().map(|()| orbit)

@@ -35,7 +35,7 @@ impl FromStr for Reordering {
                 probability: terms.get("probability", str::parse)?.ok_or_else(|| missing("probability"))?,
                 by: terms.get("by", held_back)?.ok_or_else(|| missing("by"))?,
             },
-            other => return Err(ParseError::new(format!("unknown reordering \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("reordering", other, [NONE], ACCEPTED)),
         };
         terms.finish()?;
         Ok(reordering)

@@ -3,19 +3,20 @@
 use crate::Paper;
 use core::fmt;
 use farhop_results::reproduction::Figure;
+use farhop_units::suggestion;
 use thiserror::Error;
 
 /// What cannot be reproduced.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PapersError {
     /// No such paper.
-    #[error("unknown paper \"{paper}\"; accepted: {}", list(&Paper::ALL))]
+    #[error("unknown paper \"{paper}\"{}; accepted: {}", suggestion(paper, Paper::ALL.map(Paper::word)), list(&Paper::ALL))]
     UnknownPaper {
         /// What was asked for.
         paper: String,
     },
     /// Nothing in the paper by that name.
-    #[error("{paper} has no \"{figure}\" to reproduce; accepted: {}", list(known))]
+    #[error("{paper} has no \"{figure}\" to reproduce{}; accepted: {}", meant(figure, known), list(known))]
     UnknownFigure {
         /// The paper.
         paper: Paper,
@@ -24,6 +25,12 @@ pub enum PapersError {
         /// What there is.
         known: Vec<Figure>,
     },
+}
+
+/// The figure that may have been meant.
+fn meant(figure: &str, known: &[Figure]) -> String {
+    let known: Vec<String> = known.iter().map(Figure::to_string).collect();
+    suggestion(figure, known.iter().map(String::as_str))
 }
 
 fn list<T: fmt::Display>(items: &[T]) -> String {

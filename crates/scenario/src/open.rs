@@ -1,9 +1,10 @@
 //! From what a user types to a resolved scenario.
 
 use crate::files::{Files, read_text};
-use crate::reader::{Document, ValueError, nearest};
+use crate::reader::{Document, ValueError};
 use crate::template::Template;
 use crate::{Scenario, ScenarioError, shipped, words};
+use farhop_units::suggestion;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +116,6 @@ fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
 
 fn unknown(given: &str) -> ScenarioError {
     let names: Vec<&str> = shipped::all().map(|shipped| shipped.name).collect();
-    let suggestion = nearest(given, names.iter().copied());
-    let suggestion = suggestion.map_or_else(String::new, |name| format!("; did you mean {name}?"));
+    let suggestion = suggestion(given, names.iter().copied());
     ScenarioError::Unknown { given: given.to_owned(), suggestion, shipped: names.join(", ") }
 }

@@ -14,7 +14,7 @@
 //! value. Several keys make a grid of all combinations, in which the last key varies fastest.
 
 use crate::reader::ValueError;
-use farhop_units::{Bytes, ParseError, Probability, Rate, duration};
+use farhop_units::{Bytes, ParseError, Probability, Rate, counted, duration};
 use std::time::Duration;
 
 /// What a command takes at most: a day of points would be a mistake, not a question.
@@ -52,7 +52,7 @@ impl Axis {
         let Some((key, values)) = split.filter(|(key, _)| !key.is_empty()) else {
             return Err(refuse("", None, ParseError::new(format!("no \"=\" behind a key in \"{text}\""), ACCEPTED)));
         };
-        if key.starts_with("run.") || key == "version" {
+        if key.starts_with("run.") || ["version", "title"].contains(&key) {
             let accepted = "a key that times depend on: of link, wan, lan, tcp, page or http";
             return Err(refuse(key, Some(values), ParseError::new("not part of the question", accepted)));
         }
@@ -208,7 +208,7 @@ fn whole_count(count: f64) -> Result<usize, ParseError> {
     if (2.0..=MOST).contains(&count) {
         Ok(count as usize)
     } else {
-        Err(ParseError::new(format!("{count} values"), COUNT))
+        Err(ParseError::new(counted(count, "value"), COUNT))
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
             ("a=1,,2", "no value"),
             ("a=10ms..800ms", "without a count"),
             ("a=10ms..800ms:many", "no count"),
-            ("a=10ms..800ms:1", "1 values"),
+            ("a=10ms..800ms:1", ": 1 value\n"),
             ("a=10ms..800ms:9999999", "9999999 values"),
             ("a=10ms..1Mbit/s:5", "different kinds"),
             ("a=reno..cubic:2", "\"reno\" is no quantity"),
@@ -317,6 +317,7 @@ mod tests {
             ("a=-5ms..5ms:3", "negative"),
             ("a=1..99999999", "99999999 values"),
             ("run.seed=1..5", "not part of the question"),
+            ("title=one,two", "not part of the question"),
         ] {
             let error = error(text);
             assert!(error.contains(told) && error.contains("accepted: "), "{text}: {error}");

@@ -6,7 +6,7 @@
 
 use core::cell::RefCell;
 use core::fmt;
-use farhop_units::ParseError;
+use farhop_units::{ParseError, suggestion};
 use thiserror::Error;
 
 mod compound;
@@ -232,11 +232,14 @@ impl Document {
         };
         match self.entries.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
+            Some(entry) if asked.iter().any(|known| is_below(known, &entry.key)) => {
+                let keys = siblings(&format!("{}.", entry.key), &asked);
+                Err(self
+                    .refuse(&entry.key, ParseError::new("a table has no value of its own", format!("its keys {keys}"))))
+            }
             Some(entry) => {
-                let problem = match nearest(&entry.key, asked.iter().map(|known| entry.counterpart(known))) {
-                    Some(known) => format!("unknown key; did you mean {known}?"),
-                    None => "unknown key".to_owned(),
-                };
+                let suggestion = suggestion(&entry.key, asked.iter().map(|known| entry.counterpart(known)));
+                let problem = format!("unknown key{suggestion}");
                 let siblings = siblings(&entry.key, &asked);
                 Err(self.refuse(&entry.key, ParseError::new(problem, siblings)))
             }
@@ -277,13 +280,6 @@ fn shortened(text: String) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// The known word nearest to `word`, if one is near enough to be a typing mistake.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = |candidate: &&str| strsim::normalized_damerau_levenshtein(word, candidate);
-    let best = known.into_iter().max_by(|a, b| near(a).total_cmp(&near(b)))?;
-    (near(&best) >= 0.6).then_some(best)
 }
 
 fn is_below(key: &str, table: &str) -> bool {
@@ -341,6 +337,18 @@ mod tests {
         let document = Document::parse("net.toml", "[acess]\n").unwrap();
         assert_eq!(document.get("link.rate", word), Ok(None));
         assert_eq!(document.finish().unwrap_err().key, "acess");
+    }
+
+    #[test]
+    fn a_value_for_a_table_is_refused_with_its_keys() {
+        let mut document = Document::parse("net.toml", "").unwrap();
+        document.set("link.down=3").unwrap();
+        assert_eq!(document.get("link.down.delay", word), Ok(None));
+        assert_eq!(document.get("link.down.rate", word), Ok(None));
+        insta::assert_snapshot!(document.finish().unwrap_err(), @r#"
+        --set: link.down = "3": a table has no value of its own
+          accepted: its keys delay, rate
+        "#);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::scenario::PrefetchSide;
 use farhop_results::Architecture;
 use farhop_tcp::{Congestion, FirstAck, Profile};
-use farhop_units::ParseError;
+use farhop_units::{ParseError, suggestion};
 use farhop_web::logs::Strictness;
 use farhop_web::{Dns, HttpVersion, Tls};
 
@@ -63,8 +63,7 @@ pub(crate) fn architecture(text: &str) -> Result<Architecture, ParseError> {
 }
 
 fn unknown(text: &str, known: &[&str]) -> ParseError {
-    let suggestion = crate::reader::nearest(text, known.iter().copied());
-    let suggestion = suggestion.map_or_else(String::new, |word| format!("; did you mean \"{word}\"?"));
+    let suggestion = suggestion(text, known.iter().copied());
     let accepted = known.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
     ParseError::new(format!("unknown word{suggestion}"), accepted)
 }

@@ -96,7 +96,7 @@ fn wrong_access_names_the_key_that_is_wrong() {
       accepted: a whole number from 1 to 65535
     "#);
     insta::assert_snapshot!(error(&shared("terminals = 8\nscheme = \"fdma\"\n")), @r#"
-    net.toml:6: access.scheme = "fdma": unknown access scheme "fdma"
+    net.toml:6: access.scheme = "fdma": unknown access scheme "fdma"; did you mean tdma?
       accepted: dedicated, tdma, cfdama, aloha-periodic, slotted-aloha or dama, each with its terms, e.g. "cfdama frame=26.5ms slots=128"
     "#);
     insta::assert_snapshot!(error(&shared("terminals = 128\nscheme = \"tdma\"\nslots = 16\n")), @r#"

@@ -115,7 +115,7 @@ fn what_is_wrong_is_told_with_its_place() {
       accepted: a log beside the scenario, or a list of them, one for each day: file = "access.log"
     "#);
     insta::assert_snapshot!(refused(&["log.file=cached.log"]), @r#"
-    --set: log.file = "cached.log": no request of the first log was answered by a server with success (cached.log: 1 lines; 1 from a cache, or without success, left out)
+    --set: log.file = "cached.log": no request of the first log was answered by a server with success (cached.log: 1 line; 1 from a cache, or without success, left out)
       accepted: a log beside the scenario, or a list of them, one for each day: file = "access.log"
     "#);
     insta::assert_snapshot!(refused(&["log.format=w3c"]), @r#"

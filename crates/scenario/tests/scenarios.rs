@@ -187,7 +187,7 @@ fn wrong_files_get_one_clear_error() {
       accepted: a CSV file beside the scenario: name,type,bytes,offset_of_reference_in_html
     "#);
     insta::assert_snapshot!(error(&format!("[run]\narchitectures = [\"direct\", \"tunel\"]\n{PAGE}")), @r#"
-    net.toml:3: run.architectures = ["direct", "tunel"]: unknown word; did you mean "tunnel"?
+    net.toml:3: run.architectures = ["direct", "tunel"]: unknown word; did you mean tunnel?
       accepted: "direct", "split", "multiplexed", "rwbp", "prefetch-conventional", "prefetch-2013", "tunnel", "accelerated"
     "#);
     insta::assert_snapshot!(error(&format!("[tcp]\nmax_window = \"1 kB\"\n{PAGE}")), @r#"

@@ -20,6 +20,7 @@ mod number;
 mod probability;
 pub mod random;
 mod rate;
+mod spelling;
 pub mod terms;
 
 pub use bytes::Bytes;
@@ -27,3 +28,4 @@ pub use instant::Instant;
 pub use number::ParseError;
 pub use probability::Probability;
 pub use rate::Rate;
+pub use spelling::{counted, suggestion};

@@ -74,10 +74,10 @@ impl<'a> Terms<'a> {
         let asked = self.asked.borrow();
         match self.terms.iter().find(|(name, _)| !asked.contains(name)) {
             None => Ok(()),
-            Some((name, _)) if asked.is_empty() => {
-                Err(ParseError::new(format!("unknown term \"{name}\""), format!("\"{}\" alone", self.word)))
+            Some((name, _)) => {
+                let accepted = if asked.is_empty() { format!("\"{}\" alone", self.word) } else { asked.join(", ") };
+                Err(ParseError::unknown("term", name, asked.iter().copied(), accepted))
             }
-            Some((name, _)) => Err(ParseError::new(format!("unknown term \"{name}\""), asked.join(", "))),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The settings of a running link, and what may become of them.
 
 use super::{ControlError, TimedChange};
-use farhop_link::{Change, ChannelConfig, DirectionConfig, Setting, SettingError};
+use farhop_link::{Change, ChannelConfig, Direction, DirectionConfig, Setting, SettingError};
+use farhop_units::suggestion;
 use std::time::Duration;
 
 /// The link's settings as they are now.
@@ -74,7 +75,10 @@ fn change(name: &str, value: &str) -> Result<Change, ControlError> {
 }
 
 fn unknown(name: &str) -> ControlError {
-    ControlError::Refused(format!("unknown setting \"{name}\"; accepted: {}", accepted()))
+    let ways = Direction::BOTH.map(Direction::word).into_iter();
+    let known: Vec<String> = ways.flat_map(|way| Setting::WORDS.map(|word| format!("{TABLE}{way}.{word}"))).collect();
+    let suggestion = suggestion(name, known.iter().map(String::as_str));
+    ControlError::Refused(format!("unknown setting \"{name}\"{suggestion}; accepted: {}", accepted()))
 }
 
 fn accepted() -> String {
@@ -151,11 +155,17 @@ mod tests {
         let mut settings = settings();
         let refused = problem(&mut settings, "link.terminals=4");
         assert!(refused.starts_with("link.terminals cannot change while the link runs; accepted: "), "{refused}");
-        for (text, name) in [("link.down.speed=1", "link.down.speed"), ("tcp.mss=1", "tcp.mss")] {
+        let unknown = [
+            ("link.down.rat=1", "\"link.down.rat\"; did you mean link.down.rate?"),
+            ("link.donw.delay=1s", "\"link.donw.delay\"; did you mean link.down.delay?"),
+            ("down.loss=1%", "\"down.loss\"; did you mean link.down.loss?"),
+            ("tcp.mss=1", "\"tcp.mss\""),
+        ];
+        for (text, told) in unknown {
             let refused = problem(&mut settings, text);
-            assert!(
-                refused.starts_with(&format!("unknown setting \"{name}\"; accepted: link.down or link.up")),
-                "{refused}"
+            assert_eq!(
+                refused.split("; accepted: link.down or link.up").next(),
+                Some(&*format!("unknown setting {told}"))
             );
         }
         let refused = problem(&mut settings, "fast, please");
@@ -186,6 +196,6 @@ mod tests {
         let sorted = check_timetable(&config, false, &timetable).unwrap();
         assert_eq!(sorted, [timetable[1].clone(), timetable[0].clone()]);
         let wrong = check_timetable(&config, false, &[change(3, "link.up.rate", "fast")]).unwrap_err().to_string();
-        assert!(wrong.starts_with("at 3s: link.up.rate: "), "{wrong}");
+        assert!(wrong.starts_with("change at 3s: link.up.rate: "), "{wrong}");
     }
 }

@@ -34,6 +34,7 @@ const CFDAMA: &str = "cfdama";
 const ALOHA_PERIODIC: &str = "aloha-periodic";
 const SLOTTED_ALOHA: &str = "slotted-aloha";
 const DAMA: &str = "dama";
+const WORDS: [&str; 6] = [DEDICATED, TDMA, CFDAMA, ALOHA_PERIODIC, SLOTTED_ALOHA, DAMA];
 const ACCEPTED: &str = "dedicated, tdma, cfdama, aloha-periodic, slotted-aloha or dama, each with its terms, e.g. \
                         \"cfdama frame=26.5ms slots=128\"";
 
@@ -88,7 +89,7 @@ impl FromStr for Access {
             ALOHA_PERIODIC => Self::AlohaPeriodic(AlohaPeriodic::read(&terms)?),
             SLOTTED_ALOHA => Self::SlottedAloha(SlottedAloha::read(&terms)?),
             DAMA => Self::Dama(Dama::read(&terms)?),
-            other => return Err(ParseError::new(format!("unknown access scheme \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("access scheme", other, WORDS, ACCEPTED)),
         };
         terms.finish()?;
         Ok(access)

@@ -73,7 +73,7 @@ impl FromStr for LossModel {
                 good: terms.get("good", str::parse)?.unwrap_or(Probability::ZERO),
                 bad: terms.get("bad", str::parse)?.unwrap_or(Probability::ONE),
             }),
-            other => return Err(ParseError::new(format!("unknown loss model \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("loss model", other, [NONE, BITS, BURSTS], ACCEPTED)),
         };
         terms.finish()?;
         Ok(model)

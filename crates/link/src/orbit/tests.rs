@@ -43,7 +43,7 @@ fn orbits_read_back() {
 #[test]
 fn impossible_orbits_say_what_is_accepted() {
     let error = |text: &str| text.parse::<Orbit>().unwrap_err().to_string();
-    assert_eq!(error("meo"), format!("unknown orbit \"meo\"; accepted: {ACCEPTED}"));
+    assert_eq!(error("meo"), format!("unknown orbit \"meo\"; did you mean leo?; accepted: {ACCEPTED}"));
     assert_eq!(error("geo"), format!("no \"elevation\" in \"geo\"; accepted: {ACCEPTED}"));
     let high = "elevation: 91deg is not between horizon and zenith; accepted: 0deg to 90deg";
     assert_eq!(error("geo elevation=91deg"), high);

@@ -114,7 +114,7 @@ impl FromStr for Outages {
                 length: required("length")?,
             },
             RANDOM => Self::Random { up: required("up")?, down: required("down")? },
-            other => return Err(ParseError::new(format!("unknown outages \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("outages", other, [NONE, AT, PERIODIC, RANDOM], ACCEPTED)),
         };
         terms.finish()?;
         outages.check()?;

@@ -52,6 +52,7 @@ impl CoDel {
 /// RFC 8290 §5.2.2's quantum: one full packet with its Ethernet header.
 const QUANTUM: Bytes = Bytes::new(1514);
 
+const WORDS: [&str; 5] = ["drop-tail", "codel", "fair-queue", "fq-codel", "priority"];
 const ACCEPTED: &str = "drop-tail, codel, fair-queue, fq-codel or priority; codel and fq-codel with target=5ms, \
                         interval=100ms, ecn=on; fair-queue and fq-codel with quantum=1514B";
 
@@ -65,7 +66,7 @@ impl FromStr for Discipline {
             "fair-queue" => Self::FairQueue { quantum: quantum(&terms)? },
             "fq-codel" => Self::FqCoDel { quantum: quantum(&terms)?, codel: codel(&terms)? },
             "priority" => Self::Priority,
-            other => return Err(ParseError::new(format!("unknown discipline \"{other}\""), ACCEPTED)),
+            other => return Err(ParseError::unknown("discipline", other, WORDS, ACCEPTED)),
         };
         terms.finish()?;
         Ok(discipline)

@@ -231,7 +231,7 @@ impl core::str::FromStr for TraceEnd {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let known = Self::ALL.into_iter().find(|end| end.word() == text);
-        known.ok_or_else(|| ParseError::new(format!("unknown end of a trace \"{text}\""), "repeat or hold"))
+        known.ok_or_else(|| ParseError::unknown("end of a trace", text, Self::ALL.map(Self::word), "repeat or hold"))
     }
 }
 

@@ -12,8 +12,8 @@
 //! are the same: a word, then `name=value` terms without blanks, as `farhop_link` reads and writes them. Either form takes single
 //! terms from the command line, `link.down.loss.enter=2%`. What is wrong with a term is an error of its own key.
 
-use super::{Document, Entry, Origin, Typed, ValueError, is_below, nearest};
-use farhop_units::ParseError;
+use super::{Document, Entry, Origin, Typed, ValueError, is_below};
+use farhop_units::{ParseError, suggestion};
 
 /// How a compound setting is spread over keys.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,8 @@ impl Document {
             if let Some(problem) = problem {
                 return Some(ParseError::new(problem, error.accepted.clone()));
             }
-            (error.problem == format!("unknown term \"{name}\"")).then(|| unknown_term(name, &error.accepted))
+            let is_unknown = error.problem.starts_with(&format!("unknown term \"{name}\""));
+            is_unknown.then(|| unknown_term(name, &error.accepted))
         };
         let terms = self.terms(key, spread);
         if let Some((term, error)) = terms.iter().find_map(|term| Some((term, of_term(term)?))) {
@@ -153,9 +154,7 @@ fn part_of(part: &str) -> (String, String) {
 
 /// A key that is no term of the model; `accepted` lists those that are.
 fn unknown_term(name: &str, accepted: &str) -> ParseError {
-    let suggestion = nearest(name, accepted.split(", "));
-    let suggestion = suggestion.map_or_else(String::new, |known| format!("; did you mean {known}?"));
-    ParseError::new(format!("unknown key{suggestion}"), accepted)
+    ParseError::new(format!("unknown key{}", suggestion(name, accepted.split(", "))), accepted)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use farhop_units::{ParseError, terms};
 
 pub(super) const ACCEPTED: &str = "constant, uniform, exponential, pareto, lognormal, gamma, weibull, zipf or percentiles with their \
     parameters, e.g. \"pareto least=1kB shape=1.1\", or a mixture, e.g. \"80% constant value=250B | 20% constant value=1kB\"";
+/// The families that are accepted.
+pub(super) const FAMILIES: [&str; 9] =
+    ["constant", "uniform", "exponential", "pareto", "lognormal", "gamma", "weibull", "zipf", "percentiles"];
 /// Parameters beyond this are mistakes, and their powers would overflow.
 const LARGEST: f64 = 1e18;
 /// Exponents and shapes beyond these are mistakes.

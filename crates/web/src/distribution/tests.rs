@@ -158,7 +158,7 @@ fn extreme_numbers_are_drawn_without_trouble() {
 fn what_is_no_distribution_is_refused() {
     let problem = |text: &str| text.parse::<Distribution<Bytes>>().unwrap_err().problem;
     assert_eq!(problem(""), "unknown distribution \"\"");
-    assert_eq!(problem("normal mean=1B"), "unknown distribution \"normal\"");
+    assert_eq!(problem("normal mean=1B"), "unknown distribution \"normal\"; did you mean lognormal?");
     assert_eq!(problem("pareto least=1kB"), "no \"shape\" for \"pareto\"");
     assert_eq!(problem("pareto least=1kB shape=0"), "shape=0");
     assert_eq!(problem("pareto least=0B shape=1"), "least: nothing");

@@ -2,7 +2,7 @@
 
 use super::law::{Bounded, Bounds, Law, Moments, is_weibull};
 use super::special::PowerSum;
-use super::terms::{ACCEPTED, Terms, percent};
+use super::terms::{ACCEPTED, FAMILIES, Terms, percent};
 use super::{Distribution, Quantity};
 use core::fmt;
 use core::str::FromStr;
@@ -64,7 +64,7 @@ fn law<Q: Quantity>(terms: &mut Terms<'_>) -> Result<Law, ParseError> {
         "weibull" => Law::Weibull { scale: terms.positive::<Q>("scale")?, shape: terms.shape("shape")?, moments: None },
         "zipf" => zipf(terms.number("count")?, terms.shape("exponent")?)?,
         "percentiles" => Law::Percentiles(terms.percentiles::<Q>()?),
-        other => return Err(ParseError::new(format!("unknown distribution \"{other}\""), ACCEPTED)),
+        other => return Err(ParseError::unknown("distribution", other, FAMILIES, ACCEPTED)),
     })
 }
 

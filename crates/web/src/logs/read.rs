@@ -3,7 +3,7 @@
 use super::{LogRecord, common, squid};
 use core::fmt;
 use core::str::FromStr;
-use farhop_units::ParseError;
+use farhop_units::{ParseError, counted};
 use thiserror::Error;
 
 /// How a log is written.
@@ -46,9 +46,9 @@ impl FromStr for Format {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let unknown =
-            || ParseError::new(format!("unknown format of logs \"{text}\""), Self::ALL.map(Self::word).join(", "));
-        Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(unknown)
+        let words = Self::ALL.map(Self::word);
+        let known = Self::ALL.into_iter().find(|format| format.word() == text);
+        known.ok_or_else(|| ParseError::unknown("format of logs", text, words, words.join(", ")))
     }
 }
 
@@ -105,12 +105,11 @@ impl Log {
     /// What there is to say about the log, in one line.
     pub fn summary(&self) -> String {
         let told: Vec<String> = self.first_broken.iter().map(BrokenLine::to_string).collect();
+        let lines = counted(self.lines, "line");
         match self.broken {
-            0 => format!("{} lines", self.lines),
-            broken if broken > Self::TOLD as u64 => {
-                format!("{} lines, {broken} broken: {}, …", self.lines, told.join(", "))
-            }
-            broken => format!("{} lines, {broken} broken: {}", self.lines, told.join(", ")),
+            0 => lines,
+            broken if broken > Self::TOLD as u64 => format!("{lines}, {broken} broken: {}, …", told.join(", ")),
+            broken => format!("{lines}, {broken} broken: {}", told.join(", ")),
         }
     }
 

@@ -282,7 +282,7 @@ fn what_is_no_model_is_refused() {
     assert!(problem("zhou-2005").starts_with("unknown model of users \"zhou-2005\""));
     assert_eq!(
         problem("zhou-2004, size = fixed"),
-        "unknown parameter \"size\" of zhou-2004; accepted: requests, sizes, inline-objects, think"
+        "unknown parameter \"size\" of zhou-2004; did you mean sizes?; accepted: requests, sizes, inline-objects, think"
     );
     assert!(problem("zhou-2004, think = 15 s").starts_with("think: "));
     assert!(problem("zhou-2004, think").starts_with("think: unknown distribution \"\""));

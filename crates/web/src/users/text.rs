@@ -4,7 +4,7 @@ use super::parameters::Parameters;
 use super::{ChoiLimb1999, Page2025, Surge1998, ThreeGpp, UserModel, Zhou2004};
 use core::fmt;
 use core::str::FromStr;
-use farhop_units::ParseError;
+use farhop_units::{ParseError, suggestion};
 use std::sync::Arc;
 
 const NAMES: [&str; 5] = [Zhou2004::NAME, ChoiLimb1999::NAME, Surge1998::NAME, ThreeGpp::NAME, Page2025::NAME];
@@ -22,7 +22,7 @@ impl FromStr for UserModel {
             Page2025::NAME => Self::Page2025(read(settings)?),
             other => {
                 let accepted = format!("{}, then perhaps \", parameter = value\"", NAMES.join(", "));
-                return Err(ParseError::new(format!("unknown model of users \"{other}\""), accepted));
+                return Err(ParseError::unknown("model of users", other, NAMES, accepted));
             }
         })
     }
@@ -49,7 +49,9 @@ fn set<M: Parameters>(model: &mut M, name: &str, value: &str) -> Result<(), Pars
     let mut parameters = model.parameters();
     let names: Vec<&str> = parameters.iter().map(|(name, _)| *name).collect();
     let Some((_, parameter)) = parameters.iter_mut().find(|(known, _)| *known == name) else {
-        return Err(ParseError::new(format!("unknown parameter \"{name}\" of {}", M::NAME), names.join(", ")));
+        let suggestion = suggestion(name, names.iter().copied());
+        let problem = format!("unknown parameter \"{name}\" of {}{suggestion}", M::NAME);
+        return Err(ParseError::new(problem, names.join(", ")));
     };
     let explain = |error: ParseError| ParseError::new(format!("{name}: {}", error.problem), error.accepted);
     parameter.set(value).map_err(explain)
