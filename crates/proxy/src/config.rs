@@ -23,6 +23,7 @@ use crate::ProxyError;
 use farhop_accel::planning::terminal::Limits;
 use farhop_accel::policy::Network;
 use farhop_accel::tunnel::{FLOW_MEMORY, FLOW_WINDOW};
+use farhop_scenario::read_text_at_most;
 use farhop_scenario::reader::{Document, ValueError};
 use farhop_units::{Bytes, ParseError, Rate, duration};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -158,6 +159,9 @@ impl TerminalConfig {
     }
 }
 
+/// Larger configurations are mistakes, or no files at all.
+const LARGEST: Bytes = Bytes::kb(1000);
+
 /// A configuration file being read.
 struct File<'a> {
     document: Document,
@@ -168,7 +172,8 @@ const GATEWAY: &str = "host:port, e.g. \"gateway.example:4433\"";
 
 impl<'a> File<'a> {
     fn open(path: &'a Path) -> Result<Self, ProxyError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ProxyError::Read { path: path.to_owned(), error })?;
+        let unreadable = |error| ProxyError::Read { path: path.to_owned(), error };
+        let text = read_text_at_most(LARGEST, path).map_err(unreadable)?;
         let document = Document::parse(&path.display().to_string(), &text)?;
         Ok(Self { document, directory: path.parent().unwrap_or(Path::new("")) })
     }
@@ -277,6 +282,15 @@ mod tests {
             gateway,
             "box.toml:1: gateway = \"host\": no host and port in \"host\"\n  accepted: host:port, e.g. \"gateway.example:4433\""
         );
+    }
+
+    #[test]
+    fn files_without_an_end_are_refused() {
+        let endless = Path::new("/dev/zero");
+        let wrong = GatewayConfig::load(endless).unwrap_err().to_string();
+        assert_eq!(wrong, "cannot read /dev/zero: more than 1 MB");
+        assert_eq!(TerminalConfig::load(endless).unwrap_err().to_string(), wrong);
+        assert_eq!(crate::keys::read_key(endless).unwrap_err().to_string(), wrong);
     }
 
     const MANUAL: &str = include_str!("../../../docs/accelerator.md");

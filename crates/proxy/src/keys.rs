@@ -4,6 +4,8 @@
 //! other, so there is no authority to trust and nothing to expire. Leaves out: renewal (make new pairs and exchange them).
 
 use crate::ProxyError;
+use farhop_scenario::read_at_most;
+use farhop_units::Bytes;
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -82,8 +84,11 @@ pub(crate) fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, P
     CertificateDer::from_pem_slice(&read(path)?).map_err(|_| wrong(path, "no certificate in PEM"))
 }
 
+/// Keys and certificates are never longer.
+const LARGEST: Bytes = Bytes::kb(1000);
+
 fn read(path: &Path) -> Result<Vec<u8>, ProxyError> {
-    std::fs::read(path).map_err(|error| ProxyError::Read { path: path.to_owned(), error })
+    read_at_most(LARGEST, path).map_err(|error| ProxyError::Read { path: path.to_owned(), error })
 }
 
 fn wrong(path: &Path, problem: &str) -> ProxyError {
