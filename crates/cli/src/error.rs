@@ -5,6 +5,7 @@ use farhop_emu::control::ControlError;
 use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
 use farhop_recording::replay::ReplayError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;
@@ -42,7 +43,8 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// 2 for a bad file or flag, 1 for a run that failed.
+    /// 2 for a bad file or flag, 1 for a run that failed; for the command of `emulate`, as shells have it, 127 if there is none of
+    /// its name and 126 if it cannot be run.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Scenario(_) | Self::Papers(_) | Self::Journal(_) | Self::Read { .. } | Self::Usage(_) => {
@@ -62,6 +64,9 @@ impl CliError {
                 | EmuError::Terminals { .. }
                 | EmuError::SameFile { .. },
             ) => ExitCode::from(2),
+            Self::Emulation(EmuError::Command { source, .. }) => {
+                ExitCode::from(if source.kind() == ErrorKind::NotFound { 127 } else { 126 })
+            }
             Self::Proxy(ProxyError::Config(_) | ProxyError::Read { .. } | ProxyError::Key { .. }) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }

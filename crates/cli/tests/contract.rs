@@ -136,6 +136,12 @@ fn emulate_returns_the_exit_status_of_its_command() {
     }
     let run = |command: &str| farhop(&["emulate", "demo", "--set", "link.down.delay=5ms", "--", "sh", "-c", command]);
     assert_eq!(run("exit 7").status.code(), Some(7));
+    let started = |command: &str| farhop(&["emulate", "demo", "--", command]);
+    for (command, code) in [("no-such-program", 127), ("/", 126)] {
+        let output = started(command);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("error: cannot run {command}: ")), "{}", stderr(&output));
+    }
     let mut unheard = Command::new(env!("CARGO_BIN_EXE_farhop"));
     unheard.args(["emulate", "demo", "--", "sh", "-c", "exit 5"]).stderr(File::create("/dev/full").unwrap());
     assert_eq!(unheard.status().unwrap().code(), Some(5), "nobody need read the summary");
