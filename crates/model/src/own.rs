@@ -4,7 +4,7 @@ use crate::expressible::why_not_recursive;
 use crate::recursion::{Breakdown, Losses, PageLoad, Parameters, ProxySettings, Recursion, RoundTrips, Workload};
 use farhop_results::{Architecture, Wait, Waiting};
 use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, PrefetchSide, Scenario, Tls};
-use farhop_units::Bytes;
+use farhop_units::{Bytes, counted};
 use std::time::Duration;
 
 /// The method's name in results.
@@ -28,7 +28,7 @@ pub(crate) fn answer(scenario: &Scenario, architecture: Architecture) -> Result<
     let workload = Workload::of(&scenario.page).map_err(|error| error.to_string())?;
     let question = Question::of(scenario, architecture)?;
     let load = question.load(&mut Recursion::new(), &workload)?;
-    let note = note(&load, question.losses.are_none());
+    let note = format!("nothing but {} on the link; {}", loaded(scenario), note(&load, question.losses.are_none()));
     Ok(OwnAnswer { time: load.last_byte, first_byte: load.first_byte, waits: waits(&load), note })
 }
 
@@ -139,6 +139,19 @@ fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<St
         .then(|| "farhop's model does not know TLS from end to end over connections that are up".to_owned())
 }
 
+/// What the time is of.
+fn loaded(scenario: &Scenario) -> String {
+    match (&scenario.page.objects[..], &scenario.log) {
+        _ if !scenario.has_typical_page() => "this page".to_owned(),
+        ([mean, ..], Some(_)) => format!(
+            "the log's mean request ({} in {:.2} s of its server; simulated is the median of all)",
+            mean.size,
+            mean.think.as_secs_f64()
+        ),
+        _ => "a typical page of the users".to_owned(),
+    }
+}
+
 /// What the last byte waited for; `loses_nothing` but what finds a queue full.
 fn note(load: &PageLoad, loses_nothing: bool) -> String {
     let waited = round_trips(&load.round_trips);
@@ -155,7 +168,7 @@ fn note(load: &PageLoad, loses_nothing: bool) -> String {
             format!("; {mean:.2} s of the {most:.2} s are for {why}")
         }
     };
-    format!("nothing but this page on the link; {waited}{lost}{late}")
+    format!("{waited}{lost}{late}")
 }
 
 /// Round trips by kind, those that there are.
@@ -174,8 +187,7 @@ fn round_trips(trips: &RoundTrips) -> String {
         kinds.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{count} {kind}")).collect();
     match kinds.iter().map(|(_, count)| count).sum::<u64>() {
         0 => "no round trip".to_owned(),
-        1 => format!("1 round trip ({})", told.join(", ")),
-        count => format!("{count} round trips ({})", told.join(", ")),
+        count => format!("{} ({})", counted(count, "round trip"), told.join(", ")),
     }
 }
 
@@ -197,6 +209,11 @@ mod tests {
         );
         let accelerated = note_of("demo", Architecture::Accelerated).unwrap();
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
+        for note in [&direct, &accelerated] {
+            assert!(note.starts_with("nothing but this page on the link; "), "{note}");
+        }
+        let log = note_of("nz-us-log", Architecture::Direct).unwrap();
+        assert!(log.starts_with("nothing but the log's mean request ("), "{log}");
         let lunar = note_of("lunar", Architecture::Direct).unwrap();
         assert!(lunar.contains("timers run out"), "{lunar}");
     }

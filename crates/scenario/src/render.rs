@@ -1,7 +1,7 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
 use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
-use crate::scenario::{Log, PrefetchSide, Scenario};
+use crate::scenario::{PrefetchSide, Scenario};
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
@@ -56,8 +56,7 @@ impl Scenario {
 
     /// Users and logs bring their typical page with them.
     fn page_section(&self) -> String {
-        let of_users = self.users.as_ref().map(|users| users.model.typical_page());
-        if of_users.or_else(|| self.log.as_ref().map(Log::typical_page)).as_ref() == Some(&self.page) {
+        if self.has_typical_page() {
             return String::new();
         }
         format!("{}{}", comments(&self.page_notes), section("page", &[("table", block(&self.page.to_csv()))]))

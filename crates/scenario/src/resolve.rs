@@ -2,7 +2,7 @@
 
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
-use crate::scenario::{Log, RunConfig, Scenario};
+use crate::scenario::{RunConfig, Scenario, typical_page};
 use crate::{log, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
@@ -37,10 +37,7 @@ pub(crate) fn resolve(
     if users.is_some() && log.is_some() {
         return Err(document.refuse("users.model", ParseError::new("users beside a log", "either users or a log")));
     }
-    let typical = || {
-        let of_users = users.as_ref().map(|users| users.model.typical_page());
-        of_users.or_else(|| log.as_ref().map(Log::typical_page))
-    };
+    let typical = || typical_page(users.as_ref(), log.as_ref());
     let Graph { page, notes } = match known {
         Some(known) => {
             document.pass_over("page");

@@ -45,6 +45,18 @@ pub struct Scenario {
     pub run: RunConfig,
 }
 
+impl Scenario {
+    /// Whether `page` is not one that is loaded but stands for those of the users or the requests of the log.
+    pub fn has_typical_page(&self) -> bool {
+        typical_page(self.users.as_ref(), self.log.as_ref()).as_ref() == Some(&self.page)
+    }
+}
+
+/// What stands for the pages of users or the requests of a log.
+pub(crate) fn typical_page(users: Option<&Users>, log: Option<&Log>) -> Option<Page> {
+    users.map(|users| users.model.typical_page()).or_else(|| log.map(Log::typical_page))
+}
+
 /// Where a prefetching proxy stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrefetchSide {
