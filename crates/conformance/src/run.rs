@@ -132,22 +132,97 @@ fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Ans
     let one = |run: u32| {
         let mut own = scenario.clone();
         (own.run.runs, own.run.seed) = (1, seeds::of_run(scenario.run.seed, run));
-        farhop_measure::measure(&own, &mut |_| {}).map(|measurement| (run, measurement))
+        farhop_measure::measure(&own, &mut |_| {})
     };
-    let lane =
-        |lane: u32| (runs.start + lane..runs.end).step_by(lanes as usize).map(one).collect::<Result<Vec<_>, _>>();
-    let lanes = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("measuring does not panic")).collect::<Vec<_>>()
-    });
-    let mut measurements: Vec<(u32, Measurement)> = Vec::new();
-    for lane in lanes {
-        measurements.extend(lane?);
-    }
-    measurements.sort_by_key(|(run, _)| *run);
-    let times = Sample::new(measurements.iter().flat_map(|(_, run)| &run.loads).map(|load| load.page_load_s));
-    let late = measurements.iter().filter(|(_, run)| !run.quality.is_valid()).count();
-    let gaps = measurements.into_iter().flat_map(|(_, run)| run.gaps).collect::<Vec<_>>();
+    let measurements: Vec<Measurement> = side_by_side(runs, lanes, one)?;
+    let times = Sample::new(measurements.iter().flat_map(|run| &run.loads).map(|load| load.page_load_s));
+    let late = measurements.iter().filter(|run| !run.quality.is_valid()).count();
+    let gaps = measurements.into_iter().flat_map(|run| run.gaps).collect::<Vec<_>>();
     let answer = if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) };
     Ok((answer, u32::try_from(late).unwrap_or(u32::MAX)))
+}
+
+/// What each of the runs gives, in their order, as many of them at once as there are `lanes`.
+fn side_by_side<T: Send, E: Send>(
+    runs: Range<u32>,
+    lanes: u32,
+    one: impl Fn(u32) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let one = |run| Ok((run, one(run)?));
+    let lane = |lane: u32| (runs.start + lane..runs.end).step_by(lanes as usize).map(one).collect();
+    let made: Vec<Result<Vec<(u32, T)>, E>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a run does not panic")).collect()
+    });
+    let mut all: Vec<(u32, T)> = made.into_iter().collect::<Result<Vec<_>, E>>()?.into_iter().flatten().collect();
+    all.sort_by_key(|(run, _)| *run);
+    Ok(all.into_iter().map(|(_, made)| made).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Set;
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// What is known of a point without losses.
+    fn outcome(simulated: &[f64], measured: Answer) -> Outcome {
+        let mut points = (0..).map(|number| Point::draw(1, Set::Simulator, number));
+        let point = points.find(|point| !point.is_random()).expect("some lose nothing");
+        let simulated = Answer::Times(Sample::new(simulated.iter().copied()));
+        Outcome { point, predicted: Answer::Gap("none".to_owned()), simulated, measured, late_runs: 0 }
+    }
+
+    fn times(values: &[f64]) -> Answer {
+        Answer::Times(Sample::new(values.iter().copied()))
+    }
+
+    #[test]
+    fn few_runs_are_enough_where_they_say_the_same_and_scattered_ones_ask_for_all() {
+        let plan = Plan::default();
+        let lacks = |simulated: &[f64], measured| missing(&outcome(simulated, measured), &plan);
+        assert_eq!(lacks(&[1.0, 1.0], times(&[])), CERTAIN_RUNS);
+        assert_eq!(lacks(&[1.0, 1.0], times(&[1.0, 1.0])), CERTAIN_RUNS - 2);
+        assert_eq!(lacks(&[1.0, 1.0], times(&[1.0, 1.001, 1.0])), 0);
+        assert_eq!(lacks(&[1.0, 1.0], times(&[1.0, 1.2, 1.0])), plan.runs - 3, "the measured ones scatter");
+        assert_eq!(lacks(&[1.0, 1.2], times(&[])), plan.runs, "the simulated ones scatter");
+        assert_eq!(lacks(&[1.0, 1.2], Answer::Gap("nothing can be measured".to_owned())), 0);
+        let lossy = Point { loss: 0.01, ..outcome(&[], times(&[])).point };
+        assert_eq!(missing(&Outcome { point: lossy, ..outcome(&[1.0, 1.0], times(&[1.0])) }, &plan), plan.runs - 1);
+    }
+
+    #[test]
+    fn what_was_measured_before_counts_and_a_gap_stays_one() {
+        let before = Sample::new([1.0, 3.0]);
+        assert_eq!(joined(&before, times(&[2.0])), times(&[1.0, 3.0, 2.0]));
+        let gap = Answer::Gap("no emulator".to_owned());
+        assert_eq!(joined(&before, gap.clone()), gap);
+    }
+
+    #[test]
+    fn runs_that_fail_say_why() {
+        let failing = side_by_side(0..7, 3, |run| if run == 5 { Err(run) } else { Ok(run) });
+        assert_eq!(failing, Err(5));
+    }
+
+    proptest! {
+        #[test]
+        fn runs_side_by_side_are_made_once_each_and_told_in_order(start in 0_u32..50, count in 0_u32..30, lanes in 1_u32..6) {
+            let (made, now, most) = (Mutex::new(Vec::new()), AtomicU32::new(0), AtomicU32::new(0));
+            let told = side_by_side(start..start + count, lanes, |run| {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                made.lock().expect("nobody panics").push(run);
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, ()>(run)
+            });
+            let all: Vec<u32> = (start..start + count).collect();
+            prop_assert_eq!(told, Ok(all.clone()));
+            let mut made = made.into_inner().expect("nobody panics");
+            made.sort_unstable();
+            prop_assert_eq!(made, all);
+            prop_assert!(most.into_inner() <= lanes);
+        }
+    }
 }

@@ -91,6 +91,7 @@ impl Last {
 mod tests {
     use super::*;
     use crate::Over;
+    use proptest::prelude::*;
 
     /// Every point of a grid is what it is by itself.
     fn follows(name: &str, assignments: &[&str], over: &[&str]) {
@@ -136,6 +137,90 @@ mod tests {
         follows("demo", &[], &["link.up.delay=1ms,2ms", "link.down.delya=1ms,2ms"]);
         follows("demo", &[], &["http.version=1.1,2", "http.connections=1,2,1"]);
         follows("demo", &[], &["tcp.mss=536,1448", "tcp.max_window=1000,unlimited,2kB"]);
+    }
+
+    /// A key and values for it.
+    type Key = (&'static str, [&'static str; 3]);
+
+    /// Keys with values that are right for each, whatever the others have.
+    const RIGHT: [Key; 17] = [
+        ("link.down.rate", ["64 kbit/s", "1 Gbit/s", "unlimited"]),
+        ("link.down.delay", ["0 ms", "270 ms", "20 min"]),
+        ("link.down.queue", ["9 kB", "100 packets", "unlimited"]),
+        ("link.up.delay", ["1 ms", "300 ms", "24 h"]),
+        ("link.up.loss", ["none", "1 %", "gilbert-elliott enter=1% leave=30%"]),
+        ("link.up.jitter", ["none", "uniform max=5ms", "exponential mean=2ms"]),
+        ("wan.rate", ["1 Mbit/s", "34.368 Mbit/s", "unlimited"]),
+        ("wan.delay", ["0 ms", "40 ms", "1 s"]),
+        ("lan.discipline", ["drop-tail", "codel", "fq-codel quantum=300B"]),
+        ("tcp.profile", ["linux", "bsd-1997", "rfc"]),
+        ("tcp.congestion", ["reno", "cubic", "bbr"]),
+        ("tcp.initial_window", ["1", "10", "1000"]),
+        ("http.version", ["1.0", "1.1", "3"]),
+        ("http.request_bytes", ["1", "350", "65535"]),
+        ("http.response_header_bytes", ["1", "250", "65535"]),
+        ("run.seed", ["0", "7", "9223372036854775807"]),
+        ("multiplexed.connections", ["1", "4", "1000"]),
+    ];
+    /// Values of the same keys, and keys, that are wrong.
+    const WRONG: [(&str, &str); 8] = [
+        ("link.down.rate", "fast"),
+        ("link.up.delay", "25 h"),
+        ("link.up.loss", "gilbert-eliott enter=1% leave=30%"),
+        ("wan.delay", "-1 ms"),
+        ("tcp.congestion", "vegas"),
+        ("http.request_bytes", "0"),
+        ("run.seed", "-1"),
+        ("link.down.dealy", "1 ms"),
+    ];
+    const SCENARIOS: [&str; 5] = ["demo", "demo-http10", "vsat-2001", "rwbp-128", "nz-us-log"];
+
+    /// Where a point's values stand among those of each key; a key without one is left out.
+    type Choice = Vec<Option<usize>>;
+
+    fn points() -> impl Strategy<Value = (&'static str, Vec<Key>, Vec<Choice>)> {
+        let choice = prop::collection::vec(prop::option::weighted(0.9, 0..3_usize), 4);
+        let keys = prop::sample::subsequence(RIGHT.to_vec(), 1..=4);
+        (prop::sample::select(SCENARIOS.to_vec()), keys, prop::collection::vec(choice, 2..6))
+    }
+
+    fn point(keys: &[Key], choice: &Choice) -> Vec<(&'static str, &'static str)> {
+        let chosen = |((key, values), place): (&Key, &Option<usize>)| place.map(|place| (*key, values[place]));
+        keys.iter().zip(choice).filter_map(chosen).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_point_is_the_same_alone_and_behind_any_other((name, keys, choices) in points()) {
+            let template = Template::open(name, &[]).expect("a shipped scenario");
+            let mut variation = Variation::new(template.clone());
+            for choice in &choices {
+                let values = point(&keys, choice);
+                let alone = template.resolve(values.iter().copied()).expect("right values");
+                prop_assert_eq!(variation.resolve(values.iter().copied()).expect("right values"), &alone);
+            }
+        }
+
+        #[test]
+        fn an_error_is_the_same_alone_and_behind_any_other(
+            (name, keys, choices) in points(),
+            (key, wrong) in prop::sample::select(WRONG.to_vec()),
+            place in 0..2_usize,
+        ) {
+            let template = Template::open(name, &[]).expect("a shipped scenario");
+            let mut variation = Variation::new(template.clone());
+            for (number, choice) in choices.iter().enumerate() {
+                let mut values = point(&keys, choice);
+                if number % 2 == place {
+                    values.retain(|(known, _)| *known != key);
+                    values.push((key, wrong));
+                }
+                let alone = template.resolve(values.iter().copied()).map_err(|error| error.to_string());
+                prop_assert_eq!(alone.is_err(), number % 2 == place, "{:?}", values);
+                let followed = variation.resolve(values.iter().copied()).map_err(|error| error.to_string());
+                prop_assert_eq!(followed, alone.as_ref().map_err(Clone::clone));
+            }
+        }
     }
 
     #[test]

@@ -329,10 +329,14 @@ mod tests {
         assert!(memory.is_empty(), "a SYN is still to be told");
         assert_eq!(outputs(&mut client).len(), 1);
         client.give_back(&mut memory);
-        assert_eq!(memory.len(), 1);
+        client.give_back(&mut memory);
+        assert_eq!(memory.len(), 1, "who has none gives none");
+        memory.push(VecDeque::with_capacity(1));
         client.lend(&mut memory);
         client.lend(&mut memory);
-        assert!(memory.is_empty());
+        assert_eq!(memory.len(), 1, "who has some keeps that");
+        client.handle_timeout(at(1000));
+        assert_eq!(outputs(&mut client).len(), 1, "the SYN again, told through what was lent");
     }
 
     #[test]

@@ -303,20 +303,47 @@ mod tests {
         Parameters::of(&open("demo", &texts).unwrap())
     }
 
+    /// One packet in a hundred.
+    fn one_in_a_hundred() -> LossModel {
+        LossModel::Bernoulli(Probability::new(0.01).unwrap())
+    }
+
     fn mean_of(parameters: &Parameters, objects: &[WorkloadObject]) -> f64 {
-        let (workload, one) = (Workload::new(objects).unwrap(), LossModel::Bernoulli(Probability::new(0.01).unwrap()));
-        let losses = Losses::of([one], [one], Bytes::new(1500));
+        mean_with(parameters, objects, [one_in_a_hundred(), one_in_a_hundred()])
+    }
+
+    /// With losses down and up.
+    fn mean_with(parameters: &Parameters, objects: &[WorkloadObject], [down, up]: [LossModel; 2]) -> f64 {
+        let workload = Workload::new(objects).unwrap();
+        let losses = Losses::of([down], [up], Bytes::new(1500));
         let mut rounds = Rounds::new(parameters, &workload);
         (0..1000).map(|sample| rounds.load(&mut Fate::new(&losses, sample)).last).sum::<f64>() / 1000.0
+    }
+
+    fn download() -> WorkloadObject {
+        WorkloadObject::new(Bytes::kb(1000), None)
+    }
+
+    fn upload() -> WorkloadObject {
+        WorkloadObject { request: Some(Bytes::kb(1000)), ..WorkloadObject::new(Bytes::kb(1), None) }
+    }
+
+    #[test]
+    fn a_way_loses_only_what_it_carries() {
+        let parameters = lossy(&["tcp.congestion=cubic"]);
+        let (down, up) = ([one_in_a_hundred(), LossModel::None], [LossModel::None, one_in_a_hundred()]);
+        // On the way back travel acknowledgements, of which the next one makes up for one that is lost.
+        for (object, its_own, other) in [(download(), down, up), (upload(), up, down)] {
+            let [slow, fast] = [its_own, other].map(|losses| mean_with(&parameters, &[object], losses));
+            assert!(slow > 1.5 * fast, "{slow} s and {fast} s");
+        }
     }
 
     #[test]
     fn what_goes_up_is_lost_as_what_comes_down_is() {
         for congestion in ["tcp.congestion=reno", "tcp.congestion=cubic", "tcp.congestion=bbr"] {
             let parameters = lossy(&[congestion]);
-            let down = mean_of(&parameters, &[WorkloadObject::new(Bytes::kb(1000), None)]);
-            let upload = WorkloadObject { request: Some(Bytes::kb(1000)), ..WorkloadObject::new(Bytes::kb(1), None) };
-            let up = mean_of(&parameters, &[upload]);
+            let [down, up] = [download(), upload()].map(|object| mean_of(&parameters, &[object]));
             assert!((up / down - 1.0).abs() < 0.15, "{congestion}: {up} s up, {down} s down");
         }
     }
