@@ -1,7 +1,8 @@
 //! All numbers side by side: a line per architecture and state, a cell per source, a reason for every empty cell.
 
-use crate::format;
+use crate::{format, population};
 use farhop_results::{Architecture, CacheState, Gap, Results, Row, Source};
+use farhop_units::counted;
 use std::collections::BTreeSet;
 
 /// The comparison.
@@ -141,9 +142,15 @@ pub(crate) fn name(architecture: Architecture, state: Option<CacheState>) -> Str
     state.map_or_else(|| architecture.to_string(), |state| format!("{architecture}, {state}"))
 }
 
-/// "5.98–6.10" where a row stands for several loads.
+/// The fastest and the slowest where a row stands for several loads of one page. What users or a log's requests met is told apart
+/// from it ([`crate::population`]): there the extremes are of thousands of pages.
+pub(crate) fn spread(row: &Row) -> Option<[f64; 2]> {
+    (row.runs > 1 && !population::is_one(row)).then_some([row.page_load_min_s, row.page_load_max_s])
+}
+
+/// "5.98–6.10" where a row has a spread.
 pub(crate) fn range(row: &Row) -> Option<String> {
-    (row.runs > 1).then(|| format!("{}–{}", format::seconds(row.page_load_min_s), format::seconds(row.page_load_max_s)))
+    spread(row).map(|ends| ends.map(format::seconds).join("–"))
 }
 
 /// How each source got its numbers, e.g. "measured with farhop-client, median of 3 (range)".
@@ -154,7 +161,11 @@ pub(crate) fn methods(results: &Results) -> Vec<String> {
         .filter_map(|(source, kind)| {
             let methods: BTreeSet<_> = of_source(source).map(|row| row.method.as_str()).collect();
             let runs = of_source(source).map(|row| row.runs).max()?;
-            let median = if runs > 1 { format!("; median of {runs} (range)") } else { String::new() };
+            let median = match of_source(source).any(population::is_one) {
+                true => format!("; median of all in {}", counted(runs, "replication")),
+                false if runs > 1 => format!("; median of {runs} (range)"),
+                false => String::new(),
+            };
             Some(format!("{source}: {kind} {}{median}", methods.into_iter().collect::<Vec<_>>().join(", ")))
         })
         .collect()

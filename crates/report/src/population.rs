@@ -29,6 +29,11 @@ pub(crate) fn rows(results: &Results) -> impl Iterator<Item = (&Row, Vec<Times>)
     all.filter(|(_, times)| !times.is_empty())
 }
 
+/// Whether a row stands for many pages or requests.
+pub(crate) fn is_one(row: &Row) -> bool {
+    row.users.is_some() || row.log.is_some()
+}
+
 fn times(row: &Row) -> Vec<Times> {
     let users = row.users.as_ref().map(|users| of_users(users).to_vec());
     users.or_else(|| row.log.as_ref().map(|log| vec![of_log(log)])).unwrap_or_default()

@@ -35,6 +35,18 @@ fn a_short_link_has_no_benefit() {
 }
 
 #[test]
+fn the_slowest_of_thousands_of_pages_does_not_stretch_the_chart() {
+    let mut results = populations();
+    results.rows.iter_mut().for_each(|row| (row.runs, row.page_load_max_s) = (3, 300.0));
+    let page = html(&results);
+    assert!(!page.contains("class=\"whisker\"") && page.contains("y=\"4\" width=\"100.000%\" height=\"16\""), "{page}");
+    assert!(table(&results).contains("simulated: profile linux; median of all in 3 replications."));
+    results.rows.iter_mut().for_each(|row| row.users = None);
+    let page = html(&results);
+    assert!(page.contains("class=\"whisker\"") && !page.contains("y=\"4\" width=\"100.000%\" height=\"16\""), "{page}");
+}
+
+#[test]
 fn users_have_a_line_for_pages_and_one_for_objects() {
     let text = table(&populations());
     let users = text.split_once("\nWhat users met:\n").map(|(_, users)| users).unwrap_or_default();

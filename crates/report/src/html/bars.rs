@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::markup::{class, escape, put};
-use crate::comparison::{Comparison, Line};
+use crate::comparison::{Comparison, Line, spread};
 use crate::format;
 use farhop_results::{Results, Row, Source};
 
@@ -16,8 +16,7 @@ pub(crate) fn bars(results: &Results, comparison: &Comparison<'_>) -> String {
     if results.rows.is_empty() {
         return String::new();
     }
-    let axis =
-        Axis::to(results.rows.iter().map(|row| row.page_load_max_s.max(row.page_load_s)).chain([results.limit_s]));
+    let axis = Axis::to(results.rows.iter().map(|row| ends(row)[1]).chain([results.limit_s]));
     let mut out = String::from("<figure aria-label=\"Page load times\"><div class=\"bars\">\n");
     for line in &comparison.lines {
         put_line(&mut out, line, axis, results.limit_s);
@@ -26,7 +25,10 @@ pub(crate) fn bars(results: &Results, comparison: &Comparison<'_>) -> String {
     out.push_str(
         "<figcaption>Page load time in seconds: filled = measured, half-filled = simulated, outlined = predicted; ",
     );
-    out.push_str("the whisker spans all runs, the dashed line is the physical limit.</figcaption></figure>\n");
+    if results.rows.iter().any(|row| spread(row).is_some()) {
+        out.push_str("the whisker spans all runs, ");
+    }
+    out.push_str("the dashed line is the physical limit.</figcaption></figure>\n");
     out
 }
 
@@ -56,7 +58,7 @@ fn bar(row: &Row, axis: Axis, limit_s: f64) -> String {
     let label = format!("{}, {}: {time} s", crate::comparison::name(row.architecture, Some(row.state)), row.source);
     let times =
         crate::comparison::ratio(row).map(|ratio| format!(" ({}× limit)", format::ratio(ratio))).unwrap_or_default();
-    let whisker = if row.runs > 1 { whisker(row, axis) } else { String::new() };
+    let whisker = spread(row).map_or_else(String::new, |ends| whisker(ends, axis));
     let (at, offset, anchor, tone) = place(row, axis);
     format!(
         "<svg class=\"{}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{label}\"><title>{label}{times}</title>\
@@ -71,16 +73,23 @@ fn bar(row: &Row, axis: Axis, limit_s: f64) -> String {
 
 /// Where a bar's value stands: position, offset in pixels, anchor and class; beside the bar and its whisker, or within both.
 fn place(row: &Row, axis: Axis) -> (String, &'static str, &'static str, &'static str) {
+    let [first, last] = ends(row);
     if axis.share(row.page_load_s) <= INSIDE {
-        return (axis.at(row.page_load_max_s.max(row.page_load_s)), "8", "start", "value");
+        return (axis.at(last), "8", "start", "value");
     }
     let tone = if row.source == Source::Measured { "value inside" } else { "value" };
-    (axis.at(row.page_load_min_s.min(row.page_load_s)), "-8", "end", tone)
+    (axis.at(first), "-8", "end", tone)
+}
+
+/// Where what is drawn at the end of a bar begins and ends.
+fn ends(row: &Row) -> [f64; 2] {
+    let [min, max] = spread(row).unwrap_or([row.page_load_s; 2]);
+    [min.min(row.page_load_s), max.max(row.page_load_s)]
 }
 
 /// From the fastest run to the slowest.
-fn whisker(row: &Row, axis: Axis) -> String {
-    let (min, max) = (axis.at(row.page_load_min_s), axis.at(row.page_load_max_s));
+fn whisker(ends: [f64; 2], axis: Axis) -> String {
+    let [min, max] = ends.map(|end| axis.at(end));
     format!(
         "<line class=\"whisker\" x1=\"{min}\" x2=\"{max}\" y1=\"12\" y2=\"12\"/>\
          <line class=\"whisker\" x1=\"{min}\" x2=\"{min}\" y1=\"8\" y2=\"16\"/>\

@@ -5,6 +5,7 @@ use super::markup::{class, escape, finite, put};
 use super::waterfall::{grid_lines, tick_labels};
 use crate::{comparison, format};
 use farhop_results::{Results, Row, Wait, Waiting};
+use farhop_units::counted;
 
 /// Height of a bar's row, in CSS pixels.
 const HEIGHT: usize = 26;
@@ -39,11 +40,7 @@ pub(crate) fn breakdown(results: &Results) -> String {
 fn name(row: &Row) -> String {
     let trips = row.breakdown.iter().fold(0_u64, |sum, wait| sum.saturating_add(wait.round_trips));
     let name = comparison::name(row.architecture, Some(row.state));
-    format!("<b>{name}</b> <span>{}, {}: {}</span>", escape(&row.method), row.source, round_trips(trips))
-}
-
-fn round_trips(count: u64) -> String {
-    if count == 1 { "1 round trip".to_owned() } else { format!("{count} round trips") }
+    format!("<b>{name}</b> <span>{}, {}: {}</span>", escape(&row.method), row.source, counted(trips, "round trip"))
 }
 
 /// Seconds that count: neither less than none nor no number.
@@ -89,7 +86,8 @@ fn bar(row: &Row, axis: Axis) -> String {
 
 fn put_part(out: &mut String, wait: &Wait, axis: Axis, start: f64, end: f64) {
     let (x, width, waiting) = (axis.at(start), axis.between(start, end), wait.waiting);
-    let trips = if wait.round_trips > 0 { format!(", {}", round_trips(wait.round_trips)) } else { String::new() };
+    let trips = wait.round_trips;
+    let trips = if trips > 0 { format!(", {}", counted(trips, "round trip")) } else { String::new() };
     let what = meaning(waiting);
     put(
         out,

@@ -3,6 +3,7 @@
 use super::markup::{escape, put};
 use crate::format;
 use farhop_results::{EmulationQuality, Manifest, Results, SimulationCost};
+use farhop_units::counted;
 
 /// The section.
 pub(crate) fn manifest(results: &Results) -> String {
@@ -59,8 +60,8 @@ fn emulation(quality: &EmulationQuality) -> String {
     let mark =
         if quality.is_valid() { "<span class=\"good\">valid</span>" } else { "<span class=\"bad\">✗ invalid</span>" };
     format!(
-        "{mark}: {} packets delivered; late by {} (median), {} (p99, bound {}), {} (largest)",
-        quality.packets,
+        "{mark}: {} delivered; late by {} (median), {} (p99, bound {}), {} (largest)",
+        counted(quality.packets, "packet"),
         format::short_time(quality.lateness_p50_s),
         format::short_time(quality.lateness_p99_s),
         format::short_time(quality.bound_s),

@@ -81,13 +81,14 @@ fn put_claims(out: &mut String, reproduction: &Reproduction, figure: Figure) {
         return;
     }
     out.push_str(
-        "<table><thead><tr><th>the paper says</th><th>here it</th><th>numbers</th><th>why</th></tr></thead><tbody>\n",
+        "<div class=\"scroll\"><table class=\"left\"><thead><tr><th scope=\"col\">the paper says</th><th scope=\"col\">here it</th>\
+         <th scope=\"col\">numbers</th><th scope=\"col\">why</th></tr></thead><tbody>\n",
     );
     for Claim { claim, verdict, ours, why, .. } in claims {
         let cells = [claim, verdict.words(), ours, why].map(|text| format!("<td>{}</td>", escape(text))).concat();
         put(out, format_args!("<tr>{cells}</tr>\n"));
     }
-    out.push_str("</tbody></table>\n");
+    out.push_str("</tbody></table></div>\n");
 }
 
 /// The figure's curves, those with the same axes together.
