@@ -109,7 +109,7 @@ fn logs_that_cannot_be_used_are_told() {
         assert!(error.contains("no request of the first log was answered by a server with success"), "{error}");
     }
     let hit = "868917601.000 1 c TCP_HIT/200 9000 GET http://a.example/ - NONE/- text/html\n";
-    assert!(said(&file("hits", hit.as_bytes())).contains("1 lines; 1 from a cache, or without success, left out"));
+    assert!(said(&file("hits", hit.as_bytes())).contains("1 line; 1 from a cache, or without success, left out"));
     let mixed = [shipped("nz-us.log").as_bytes(), b"868935602.305 182 c TCP_MISS/20", b"\nhalf\n"].concat();
     let mixed = file("mixed", &mixed);
     let skipped = farhop(&["check", "nz-us-log", "--set", &mixed]);

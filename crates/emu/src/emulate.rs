@@ -9,7 +9,7 @@ use crate::{EmuError, Host, Options, Recording, StatusLine, Testbed, Written, st
 use core::fmt;
 use farhop_results::EmulationQuality;
 use farhop_scenario::Scenario;
-use farhop_units::Instant;
+use farhop_units::{Instant, counted};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -65,8 +65,8 @@ impl fmt::Display for Summary {
         let millis = |seconds: f64| seconds * 1e3;
         write!(
             f,
-            "{} packets delivered by all links, {} dropped by the far link; delivered late by {:.3} ms (median), {:.3} ms (p99), {:.3} ms (most)",
-            quality.packets,
+            "{} delivered by all links, {} dropped by the far link; delivered late by {:.3} ms (median), {:.3} ms (p99), {:.3} ms (most)",
+            counted(quality.packets, "packet"),
             self.dropped,
             millis(quality.lateness_p50_s),
             millis(quality.lateness_p99_s),
@@ -79,7 +79,7 @@ impl fmt::Display for Summary {
             write!(f, "\n{}", status::direction_summary(name, way, self.span))?;
         }
         if self.refused > 0 {
-            write!(f, "\n{} packets were not taken by their host", self.refused)?;
+            write!(f, "\nnot taken by their host: {}", counted(self.refused, "packet"))?;
         }
         if self.offload {
             f.write_str("\npackets passed in bundles of up to 64 KiB (offload)")?;

@@ -4,7 +4,7 @@ use crate::lateness::LATENESS_BOUND;
 use crate::testbed::FAR;
 use crate::{DirectionStatus, LinkStatus, Testbed};
 use farhop_link::Count;
-use farhop_units::Bytes;
+use farhop_units::{Bytes, counted};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -83,7 +83,7 @@ fn line(last: Option<&LinkStatus>, status: &LinkStatus) -> String {
 /// One direction in the summary of a run.
 pub(crate) fn direction_summary(name: &str, way: &DirectionStatus, span: Duration) -> String {
     let Count { packets, bytes } = way.delivered;
-    let mut text = format!("{name}: {packets} packets, {} delivered", size(bytes));
+    let mut text = format!("{name}: {}, {} delivered", counted(packets, "packet"), size(bytes));
     text.push_str(&format!(" ({} on average), at most {} queued", rate(bytes.get(), span), size(way.peak_queue)));
     match &way.dropped[..] {
         [] => text.push_str(", none dropped"),

@@ -6,7 +6,7 @@ use crate::population::Replication;
 use farhop_link::{Access, Direction};
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Tls, Users};
-use farhop_units::Bytes;
+use farhop_units::{Bytes, counted};
 use std::time::Duration;
 
 /// The share of a direction's rate above which its queue decides what users see.
@@ -94,15 +94,16 @@ fn log_note(log: &Log, times: &RequestTimes) -> String {
     let used = times.down_used.map_or_else(|| "unlimited".to_owned(), |used| format!("{:.0} % used", used * 100.0));
     let copies = match log.copies {
         0 => String::new(),
+        1 => format!(" and a copy {} s later", log.shift.as_secs_f64()),
         copies => format!(" and {copies} copies, {} s apart", log.shift.as_secs_f64()),
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{} requests{copies}; link down {used}; at most {} connections to servers and {} waiting; the link dropped {} packets{full}{read}",
-        log.records.len(),
-        times.peak_connections,
+        "{}{copies}; link down {used}; at most {} to servers and {} waiting; the link dropped {}{full}{read}",
+        counted(log.records.len(), "request"),
+        counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
-        times.dropped,
+        counted(times.dropped, "packet"),
     )
 }
 
@@ -158,10 +159,12 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     format!(
-        "{count} users, {}; link {}; at most {}; the link dropped {dropped} packets{full}",
+        "{}, {}; link {}; at most {}; the link dropped {}{full}",
+        counted(count, "user"),
         users.model,
         used.join(", "),
         needs(&peaks(all)),
+        counted(dropped, "packet"),
     )
 }
 
@@ -172,7 +175,8 @@ fn needs(peaks: &Peaks) -> String {
         [(peaks.peak_gateway_buffer_bytes, "at the gateway"), (peaks.peak_terminal_buffer_bytes, "at a terminal")];
     let relays = relays.into_iter().filter_map(|(held, at)| Some(format!(", {} in relays {at}", Bytes::new(held?))));
     format!(
-        "{peak_connections} connections at once, {} in the link's queue down and {} up{}",
+        "{} at once, {} in the link's queue down and {} up{}",
+        counted(peak_connections, "connection"),
         Bytes::new(peak_queue_down_bytes),
         Bytes::new(peak_queue_up_bytes),
         relays.collect::<String>(),
@@ -220,7 +224,8 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
         }
         Architecture::Split => format!("{tcp} on each of three legs"),
         Architecture::Multiplexed => {
-            format!("{tcp} over {} connections that are up and shared, and beyond", scenario.multiplexed_connections)
+            let shared = counted(scenario.multiplexed_connections, "connection");
+            format!("{tcp} over {shared} up and shared, and beyond")
         }
         Architecture::Tunnel => format!("farhop's tunnel at the link's rate; {tcp} beyond"),
         Architecture::Accelerated if let Some(hidden) = hidden => {

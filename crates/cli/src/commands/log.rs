@@ -3,7 +3,7 @@
 use crate::args::Log;
 use crate::error::CliError;
 use crate::output;
-use farhop_units::duration;
+use farhop_units::{counted, duration};
 use farhop_web::logs::{Hosts, Parameters, generate, generate_hosts, to_squid};
 use std::io::Write;
 use std::path::Path;
@@ -27,9 +27,9 @@ pub(crate) fn log(args: &Log) -> Result<ExitCode, CliError> {
         write(path, &text)?;
     }
     output::tell(format_args!(
-        "{} requests to {} servers in {}, seed {}",
-        records.len(),
-        Hosts::of(&records).list().len(),
+        "{} to {} in {}, seed {}",
+        counted(records.len(), "request"),
+        counted(Hosts::of(&records).list().len(), "server"),
         duration::format(parameters.interval),
         args.seed
     ));

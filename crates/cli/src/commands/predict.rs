@@ -12,6 +12,7 @@ use crate::{host, output};
 use farhop_model::Sweep;
 use farhop_results::{Architecture, Gap, Grid, GridPoint, Source};
 use farhop_scenario::{Over, Scenario, ScenarioError, Template, Variation};
+use farhop_units::counted;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -63,7 +64,8 @@ fn now() -> Instant {
 #[expect(clippy::cast_precision_loss, reason = "at most a million points")]
 fn cost(count: usize, span: Duration, cpu: f64) -> String {
     let rate = count as f64 / cpu.max(1e-6);
-    format!("{count} points in {:.2} s, {cpu:.2} s of CPU: {rate:.0} points/s and core", span.as_secs_f64())
+    let points = counted(count, "point");
+    format!("{points} in {:.2} s, {cpu:.2} s of CPU: {rate:.0} points/s and core", span.as_secs_f64())
 }
 
 /// The scenario at a point.
@@ -177,8 +179,8 @@ impl Sweeper {
         let keys = self.over.axes().iter().map(|axis| axis.key.clone()).collect();
         let grid = Grid { keys, points: pieces.into_iter().flat_map(|(_, points)| points).collect() };
         let gap = |((architecture, reason), count): ((Architecture, String), usize)| {
-            let points = if count == 1 { "1 point".to_owned() } else { format!("{count} points") };
-            Gap { architecture, source: Source::Predicted, reason: format!("{reason} (at {points})") }
+            let reason = format!("{reason} (at {})", counted(count, "point"));
+            Gap { architecture, source: Source::Predicted, reason }
         };
         Ok(Answers { grid, gaps: reasons.into_iter().map(gap).collect() })
     }

@@ -3,6 +3,7 @@
 use crate::args::Replay;
 use crate::error::CliError;
 use farhop_recording::replay::{ReplayError, ReplaySummary, verify_log};
+use farhop_units::counted;
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -21,7 +22,9 @@ pub(crate) fn replay(args: &Replay) -> Result<ExitCode, CliError> {
 fn told(summary: &ReplaySummary) -> String {
     let ReplaySummary { arrivals, changes, deliveries, drops, end } = summary;
     format!(
-        "{arrivals} packets and {changes} changes in {end}: all {deliveries} deliveries and {drops} drops are the same"
+        "{} and {} in {end}: what was delivered ({deliveries}) and dropped ({drops}) is the same",
+        counted(arrivals, "packet"),
+        counted(changes, "change"),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use farhop_units::{Bytes, ParseError};
+use farhop_units::{Bytes, ParseError, counted};
 
 /// What may wait for the serializer, not counting the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ impl fmt::Display for QueueLimit {
         match self {
             Self::Unlimited => f.write_str(UNLIMITED),
             Self::Bytes(limit) => write!(f, "{limit}"),
-            Self::Packets(limit) => write!(f, "{limit} packets"),
+            Self::Packets(limit) => f.write_str(&counted(limit, "packet")),
         }
     }
 }

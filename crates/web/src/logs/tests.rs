@@ -94,7 +94,7 @@ fn broken_lines_say_what_is_wrong() {
     let long = SQUID.replace("a.gif", &"a".repeat(70_000));
     assert_eq!(problem(&long, Format::Squid), "longer than 64 KiB");
     let log = read(b"\xff\xfe\n", Format::Squid, Strictness::Skip).unwrap();
-    assert_eq!(log.summary(), "1 lines, 1 broken: line 1: no UTF-8");
+    assert_eq!(log.summary(), "1 line, 1 broken: line 1: no UTF-8");
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod sizes;
 
 use super::{Entry, Har, address};
 use crate::page::{Language, MAX_TIME, Object, Page, PageError, Reference};
+use farhop_units::counted;
 use naming::Naming;
 use place::Places;
 use std::collections::BTreeMap;
@@ -311,13 +312,17 @@ impl Counts {
     fn notes(&self, objects: usize, hosts: usize, problems: usize, round_trips: &RoundTrips<'_>) -> Vec<String> {
         let [redirections, initiators, referers, time] = self.evidence;
         let mut notes = vec![format!(
-            "{objects} objects at {hosts} hosts; named by recorded initiators ({initiators}), by redirections ({redirections}), by Referer \
-             ({referers}), by the document for want of these ({time})"
+            "{} at {}; named by recorded initiators ({initiators}), by redirections ({redirections}), by Referer \
+             ({referers}), by the document for want of these ({time})",
+            counted(objects, "object"),
+            counted(hosts, "host"),
         )];
         let connected = round_trips.connects.len();
         let guessed = round_trips.waits.keys().filter(|host| !round_trips.connects.contains_key(*host)).count();
         notes.push(format!(
-            "servers think for the recorded wait less a round trip, which is the shortest connect ({connected} hosts) or the shortest wait ({guessed} hosts)"
+            "servers think for the recorded wait less a round trip, which is the shortest connect ({}) or the shortest wait ({})",
+            counted(connected, "host"),
+            counted(guessed, "host"),
         ));
         let counted = [
             (self.without_size, "bodies without a recorded size, which count 0 B"),
