@@ -357,6 +357,20 @@ mod tests {
     }
 
     #[test]
+    fn linux_probes_a_tail_of_several_segments_after_two_round_trips_and_two_milliseconds() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut server = Endpoint::listen(&config).expect("CUBIC is there");
+        let syn = Segment { syn: true, window: Bytes::kb(64), ..Segment::default() };
+        server.handle_segment(at(0), &syn);
+        let numbers = (Sequence::FIRST_BYTE, Some(Sequence::FIRST_BYTE));
+        let ack = Segment { syn: false, sequence: numbers.0, acknowledgment: numbers.1, ..syn };
+        server.handle_segment(at(40), &ack);
+        server.write(at(40), config.mss * 2);
+        // 82 ms are 21 jiffies, of which the first began at 40 ms: the wheel runs out at the next one.
+        assert_eq!(server.next_timeout(), Some(at(128)));
+    }
+
+    #[test]
     fn after_a_timeout_new_data_shows_whether_it_was_needless() {
         let config = TcpConfig::of(Profile::Linux);
         let mut server = Endpoint::listen(&config).expect("CUBIC is there");

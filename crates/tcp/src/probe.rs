@@ -9,9 +9,9 @@ use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way (Linux: the least RTO); else
-/// TCP_TIMEOUT_MIN, two jiffies.
+/// TCP_TIMEOUT_MIN_US (since Linux 6.7; before, two jiffies).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
-pub(crate) const LEAST_TIMEOUT: Duration = Duration::from_millis(8);
+pub(crate) const LEAST_TIMEOUT: Duration = Duration::from_millis(2);
 
 /// One probe, waiting for its time or for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
