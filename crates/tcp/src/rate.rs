@@ -78,14 +78,19 @@ struct Latest {
 }
 
 impl DeliveryRate {
+    /// An acknowledgement arrives.
+    pub(crate) fn begin(&mut self) {
+        self.latest = None;
+    }
+
     /// All that has been delivered.
     pub(crate) fn delivered(&self) -> Bytes {
         self.delivered
     }
 
-    /// What had been delivered when the latest sent segment was sent that the acknowledgement covers.
-    pub(crate) fn prior_delivered(&self) -> Bytes {
-        self.latest.map_or(self.delivered, |latest| latest.stamp.delivered)
+    /// What had been delivered when the latest sent segment was sent that the acknowledgement covers; `None` if it covers nothing.
+    pub(crate) fn prior_delivered(&self) -> Option<Bytes> {
+        self.latest.map(|latest| latest.stamp.delivered)
     }
 
     /// A segment is sent; `idle` if nothing was on the way.
@@ -103,6 +108,11 @@ impl DeliveryRate {
         if self.latest.is_none_or(|latest| sent.order > latest.order) {
             self.latest = Some(Latest { stamp: sent.stamp, order: sent.order, at: sent.at });
         }
+    }
+
+    /// Something has been delivered a second time.
+    pub(crate) fn deliver_again(&mut self, delivered: Bytes) {
+        self.delivered += delivered;
     }
 
     /// The application had too little to send, with `in_flight` on the way.

@@ -67,6 +67,7 @@ impl Sender {
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
         if self.behavior.sack {
+            self.hear_of_repetition(&mut news);
             self.judge_selective(now, &news);
         } else {
             classic::judge(self, now, &news);
@@ -103,6 +104,8 @@ impl Sender {
         (news.echo, news.marked) = (segment.timestamps.echo, segment.ece && !segment.syn);
         (news.prior_in_flight, news.prior_lost) = (self.in_network(), self.scoreboard.total_lost());
         news.advanced = acknowledgment > self.unacknowledged;
+        let furthest = self.scoreboard.furthest();
+        self.scoreboard.rate.begin();
         if !segment.sack.is_empty() {
             news.twice = undo::duplicate(segment);
             self.scoreboard.select(now, segment.sack_blocks(), self.recover, &mut news.covered);
@@ -113,6 +116,7 @@ impl Sender {
             self.timeouts = 0;
             self.closed_probes = 0;
         }
+        self.scoreboard.note_overtaking(furthest, &news.covered);
         news.duplicate = !news.advanced && !moved && segment.is_pure_ack() && news.covered.sacked == 0;
         news.round_trip = self.round_trip(now, news);
     }
@@ -135,13 +139,13 @@ impl Sender {
         }
     }
 
-    /// The ages of the first and the last segment covered, of those sent once (RFC 6298 §3); else what timestamps say (RFC 7323
-    /// §4.1).
+    /// The ages of the first and the last segment covered, of those sent once (RFC 6298 §3), the first by number if any was, the last
+    /// selectively; else what timestamps say (RFC 7323 §4.1).
     fn round_trip(&self, now: Instant, news: &News) -> Option<(Duration, Duration)> {
         let covered = &news.covered;
         let by_number = covered.by_number.filter(|_| !covered.repetition);
-        if let Some(times) = by_number.or(covered.selectively) {
-            return Some((now.since(times.first), now.since(times.last)));
+        if let (Some(first), Some(last)) = (by_number.or(covered.selectively), covered.selectively.or(by_number)) {
+            return Some((now.since(first.first), now.since(last.last)));
         }
         if !news.advanced || !self.behavior.undo {
             return None;

@@ -80,10 +80,7 @@ impl Reordering {
 
 /// By how many segments others have been overtaken, as Linux counts.
 pub(crate) fn degree(displacement: Bytes, mss: Bytes) -> usize {
-    if displacement == Bytes::ZERO {
-        return DEGREE.0;
-    }
-    let segments = displacement.get().div_ceil(mss.get().max(1)) + 1;
+    let segments = displacement.get().div_ceil(mss.get().max(1));
     usize::try_from(segments).unwrap_or(usize::MAX).clamp(DEGREE.0, DEGREE.1)
 }
 
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn overtaking_by_three_segments_and_more_is_usual() {
-        assert!(!is_usual(Bytes::ZERO, MSS) && !is_usual(MSS * 2, MSS) && is_usual(MSS * 3, MSS));
+    fn overtaking_by_more_than_three_segments_is_usual() {
+        assert!(!is_usual(Bytes::ZERO, MSS) && !is_usual(MSS * 3, MSS) && is_usual(MSS * 4, MSS));
     }
 }

@@ -18,9 +18,10 @@ use farhop_units::{Bytes, Instant};
 impl Sender {
     /// Draws the conclusions from an acknowledgement.
     pub(crate) fn judge_selective(&mut self, now: Instant, news: &News) {
-        self.hear_of_repetition(news);
-        let rate = &mut self.scoreboard.rate;
-        self.reordering.adapt(rate.prior_delivered(), rate.delivered());
+        let rate = &self.scoreboard.rate;
+        if let Some(prior) = rate.prior_delivered() {
+            self.reordering.adapt(prior, rate.delivered());
+        }
         self.judge_probe(news);
         let calm = self.phase == Phase::Open && self.scoreboard.sacked() == 0 && self.scoreboard.lost() == 0;
         if !calm || news.twice.is_some() || news.marked {
@@ -32,11 +33,15 @@ impl Sender {
         }
     }
 
-    /// RFC 2883: something arrived twice.
-    fn hear_of_repetition(&mut self, news: &News) {
+    /// RFC 2883: something arrived twice (tcp_check_dsack()). That is a delivery too; and where segments overtake others, a sign that
+    /// they were not waited for long enough.
+    pub(crate) fn hear_of_repetition(&mut self, news: &mut News) {
         let Some(range) = news.twice else { return };
-        let explained = self.needless.note_duplicate(range, self.mss);
-        if explained && !self.is_probes_end(range.end) {
+        let Some(segments) = self.needless.note_duplicate(range, self.mss) else { return };
+        let delivered = self.mss * segments;
+        self.scoreboard.rate.deliver_again(delivered);
+        news.covered.delivered += delivered;
+        if self.scoreboard.displacement() > Bytes::ZERO && !self.is_probes_end(range.end) {
             self.reordering.hear_duplicate();
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct Covered {
     pub(crate) selectively: Option<SentTimes>,
     /// Something arrived that was sent once, and before the point that was given.
     pub(crate) original: bool,
-    /// Something was acknowledged by number whose latest copy is a repetition.
+    /// Where the first starts of what was sent once and is newly delivered.
+    pub(crate) earliest: Option<Sequence>,
+    /// Something was acknowledged by number that has been repeated.
     pub(crate) repetition: bool,
 }

@@ -48,18 +48,18 @@ impl Needless {
         }
     }
 
-    /// RFC 2883, RFC 3708: `range` arrived twice. Returns whether the sender's repetitions explain that.
-    pub(crate) fn note_duplicate(&mut self, range: SackBlock, mss: Bytes) -> bool {
+    /// RFC 2883, RFC 3708: `range` arrived twice. Returns how many segments that is, if the sender's repetitions explain it.
+    pub(crate) fn note_duplicate(&mut self, range: SackBlock, mss: Bytes) -> Option<u64> {
         let segments = (range.end - range.start).get().div_ceil(mss.get().max(1)).max(1);
         self.arrived_twice += segments;
         if self.arrived_twice > self.repeated {
             // The network's own doing.
-            return false;
+            return None;
         }
         if let Some(undo) = self.undo.as_mut().filter(|undo| range.end > undo.marker) {
             undo.needed = undo.needed.map(|needed| needed.saturating_sub(segments));
         }
-        true
+        Some(segments)
     }
 
     /// Whether every repetition was needless.
@@ -180,6 +180,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Profile, TcpConfig};
 
     const MSS: Bytes = Bytes::new(1000);
 
@@ -199,9 +200,23 @@ mod tests {
     #[test]
     fn repetitions_are_needless_once_all_have_arrived_twice() {
         let mut needless = repaired(3);
-        assert!(needless.note_duplicate(range(0, 2), MSS) && !needless.all_needless());
-        assert!(needless.note_duplicate(range(2, 1), MSS) && needless.all_needless());
-        assert!(!needless.note_duplicate(range(5, 1), MSS), "nobody here has repeated that");
+        assert_eq!((needless.note_duplicate(range(0, 2), MSS), needless.all_needless()), (Some(2), false));
+        assert_eq!((needless.note_duplicate(range(2, 1), MSS), needless.all_needless()), (Some(1), true));
+        assert_eq!(needless.note_duplicate(range(5, 1), MSS), None, "nobody here has repeated that");
+    }
+
+    #[test]
+    fn what_arrives_twice_is_delivered_twice() {
+        let mut sender = Sender::new(&TcpConfig { mss: MSS, ..TcpConfig::of(Profile::Linux) }).expect("CUBIC is there");
+        sender.needless.repeated = 3;
+        let heard = |sender: &mut Sender, segments: u64| {
+            let mut news = News { twice: Some(range(0, segments)), ..News::default() };
+            sender.hear_of_repetition(&mut news);
+            news.covered.delivered
+        };
+        assert_eq!((heard(&mut sender, 2), heard(&mut sender, 1)), (MSS * 2, MSS));
+        assert_eq!(heard(&mut sender, 1), Bytes::ZERO, "the network has doubled that");
+        assert_eq!(sender.scoreboard.rate.delivered(), MSS * 3);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Scoreboard {
     /// RFC 8985 §6.2 step 5: what was sent before the latest delivered segment is lost once it is `window` later than that.
     pub(crate) fn lose_overtaken(&mut self, now: Instant, window: Duration) -> Overtaken {
         let Some(delivered) = self.delivered else { return Overtaken::default() };
-        let (before, patience) = (self.lost, delivered.rtt() + window);
+        let (before, patience) = (self.lost, delivered.rtt + window);
         let originals_wait = self.lose_overtaken_originals(now, delivered.order, patience);
         let repeats_wait = self.lose_overtaken_repeats(now, delivered.order, patience);
         let pending = (originals_wait || repeats_wait).then(|| delivered.sent_at + patience);
@@ -102,7 +102,7 @@ impl Scoreboard {
     /// round trip ago (RFC 8985 §6.3).
     pub(crate) fn lose_all(&mut self, now: Instant) {
         self.lose_first();
-        let patience = self.delivered.map_or(Duration::ZERO, |delivered| delivered.rtt());
+        let patience = self.delivered.map_or(Duration::ZERO, |delivered| delivered.rtt);
         self.lose_some(0..self.sent.len(), |sent| sent.at + patience <= now);
     }
 

@@ -39,7 +39,6 @@ pub(crate) struct Scoreboard {
     lost_from: u64,
     /// The ranges that the last acknowledgement named.
     named: [Option<SackBlock>; MOST_BLOCKS],
-    /// The latest segment known to have arrived, in the order of sending.
     delivered: Option<Delivery>,
     /// RACK has judged every segment before this one as it was first sent.
     judged: u64,
@@ -49,24 +48,19 @@ pub(crate) struct Scoreboard {
     counted: u64,
     counted_sacked: usize,
     least_rtt: Duration,
-    /// The furthest number known to have arrived, and by how many bytes something before it came later without being repeated.
+    /// The furthest number known to have arrived, and by how many bytes it was beyond something that came later without being repeated.
     furthest: Sequence,
     displacement: Bytes,
     pub(crate) rate: DeliveryRate,
 }
 
-/// A segment that arrived (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+/// What is known of arrivals: the latest segment in the order of sending (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq), and the age of
+/// the one that was heard of last (RACK.rtt), which Linux takes even if it was sent before the latest.
 #[derive(Debug, Clone, Copy)]
 struct Delivery {
     order: u64,
     sent_at: Instant,
-    at: Instant,
-}
-
-impl Delivery {
-    fn rtt(&self) -> Duration {
-        self.at.since(self.sent_at)
-    }
+    rtt: Duration,
 }
 
 /// A segment was sent again.
@@ -171,12 +165,12 @@ impl Scoreboard {
             self.first += 1;
             covered.bytes += sent.piece.payload;
             covered.segments += 1;
+            covered.repetition |= sent.again;
             if sent.fate == Fate::Sacked {
                 self.sacked -= 1;
                 self.counted_sacked -= usize::from(self.counted >= self.first);
                 continue;
             }
-            covered.repetition |= sent.again && sent.fate == Fate::InFlight;
             self.leave(&sent);
             if !sent.again {
                 SentTimes::note(&mut covered.by_number, sent.at);
@@ -209,22 +203,26 @@ impl Scoreboard {
     fn deliver(&mut self, now: Instant, sent: &Sent, point: Sequence, covered: &mut Covered) {
         let charge = self.charge(sent.piece.payload);
         covered.delivered += charge;
-        covered.original |= !sent.again && sent.piece.end() <= point;
+        if !sent.again {
+            let start = sent.piece.sequence;
+            covered.original |= sent.piece.end() <= point;
+            covered.earliest = Some(covered.earliest.map_or(start, |earliest| earliest.min(start)));
+        }
         self.rate.deliver(sent, charge);
         self.note_delivery(now, sent);
     }
 
-    /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time.
+    /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time
+    /// (tcp_rack_advance()).
     fn note_delivery(&mut self, now: Instant, sent: &Sent) {
-        let (order, end) = (sent.order, sent.piece.end());
-        if !sent.again {
-            self.displacement = self.displacement.max(self.furthest - end);
+        self.furthest = self.furthest.max(sent.piece.end());
+        let rtt = now.since(sent.at);
+        if sent.again && rtt < self.least_rtt {
+            return;
         }
-        self.furthest = self.furthest.max(end);
-        let is_later = self.delivered.is_none_or(|delivered| order > delivered.order);
-        if is_later && (!sent.again || now.since(sent.at) >= self.least_rtt) {
-            self.delivered = Some(Delivery { order, sent_at: sent.at, at: now });
-        }
+        let this = Delivery { order: sent.order, sent_at: sent.at, rtt };
+        let latest = self.delivered.filter(|delivered| delivered.order > this.order);
+        self.delivered = Some(latest.map_or(this, |latest| Delivery { rtt, ..latest }));
     }
 
     /// Notes what arrived out of order. What the acknowledgement before has named already is passed over. `point` as for
@@ -237,8 +235,10 @@ impl Scoreboard {
         covered: &mut Covered,
     ) {
         let mut named = [None; MOST_BLOCKS];
-        for (place, block) in named.iter_mut().zip(blocks) {
-            *place = Some(block);
+        named.iter_mut().zip(blocks).for_each(|(place, block)| *place = Some(block));
+        // In the order of sending, as the times of what they name are noted.
+        named.sort_by_key(|block| block.map_or(Sequence::SYN, |block| block.start));
+        for block in named.into_iter().flatten() {
             match self.named.into_iter().flatten().find(|known| block.contains(known)) {
                 Some(known) => {
                     let before = self.starting_at(block.start)..self.starting_at(known.start);
@@ -282,7 +282,20 @@ impl Scoreboard {
         self.deliver(now, &sent, point, covered);
     }
 
-    /// By how many bytes a segment has been seen to overtake another.
+    /// The furthest number known to have arrived.
+    pub(crate) fn furthest(&self) -> Sequence {
+        self.furthest
+    }
+
+    /// An acknowledgement covers `covered`; before it, `furthest` was known to have arrived. What lies before that was overtaken, and
+    /// nothing else: of what one acknowledgement tells nobody knows the order (tcp_check_sack_reordering()).
+    pub(crate) fn note_overtaking(&mut self, furthest: Sequence, covered: &Covered) {
+        if let Some(earliest) = covered.earliest.filter(|earliest| *earliest < furthest) {
+            self.displacement = self.displacement.max(self.furthest - earliest);
+        }
+    }
+
+    /// By how many bytes a segment has been seen to overtake another, that one's included.
     pub(crate) fn displacement(&self) -> Bytes {
         self.displacement
     }

@@ -28,12 +28,19 @@ fn sent(count: u64) -> Scoreboard {
 }
 
 fn select(board: &mut Scoreboard, ms: u64, block: SackBlock) {
-    board.select(at(ms), [block].into_iter(), number(0), &mut Covered::default());
+    take(board, ms, &[block], 0);
 }
 
 fn acknowledge(board: &mut Scoreboard, ms: u64, segments: u64) -> Covered {
-    let mut covered = Covered::default();
+    take(board, ms, &[], segments)
+}
+
+/// One acknowledgement.
+fn take(board: &mut Scoreboard, ms: u64, blocks: &[SackBlock], segments: u64) -> Covered {
+    let (mut covered, furthest) = (Covered::default(), board.furthest());
+    board.select(at(ms), blocks.iter().copied(), number(0), &mut covered);
     board.acknowledge(at(ms), number(segments), number(0), &mut covered);
+    board.note_overtaking(furthest, &covered);
     covered
 }
 
@@ -79,6 +86,7 @@ fn what_was_overtaken_is_lost_and_repeated_once() {
     assert!(!lose(&mut board), "the last was first sent before the repeats");
     let covered = acknowledge(&mut board, 99, 6);
     assert_eq!((covered.by_number, covered.segments), (None, 6), "repeats and earlier arrivals give no sample");
+    assert!(covered.repetition);
     assert_eq!(board.in_flight(), Bytes::ZERO);
 }
 
@@ -113,7 +121,43 @@ fn a_late_segment_is_reordering_unless_it_was_repeated() {
     acknowledge(&mut board, 200, 1);
     assert_eq!(board.displacement(), Bytes::ZERO);
     acknowledge(&mut board, 200, 3);
-    assert_eq!(board.displacement(), MSS);
+    assert_eq!(board.displacement(), MSS * 2, "from the start of the second to the end of the third");
+}
+
+#[test]
+fn what_was_repeated_spoils_the_sample_though_it_has_arrived_before() {
+    let mut board = sent(3);
+    board.lose_last();
+    board.repeat(at(50));
+    select(&mut board, 100, block(2, 3));
+    let covered = acknowledge(&mut board, 101, 3);
+    assert!(covered.repetition && covered.by_number.is_some());
+}
+
+#[test]
+fn what_one_acknowledgement_tells_is_in_order() {
+    let mut board = sent(9);
+    let covered = take(&mut board, 100, &[block(6, 7), block(2, 4)], 1);
+    assert_eq!(covered.selectively, Some(SentTimes { first: at(2), last: at(6) }));
+    assert_eq!(board.displacement(), Bytes::ZERO, "the blocks came the last first, and with the first segment");
+    take(&mut board, 101, &[block(8, 9), block(6, 7), block(2, 4)], 1);
+    assert_eq!(board.displacement(), Bytes::ZERO);
+    take(&mut board, 102, &[block(2, 5)], 1);
+    assert_eq!(board.displacement(), MSS * 5, "the fifth after the ninth");
+}
+
+#[test]
+fn the_round_trip_of_the_last_one_heard_of_decides_even_if_it_was_sent_before_the_latest() {
+    let mut board = sent(10);
+    select(&mut board, 100, block(9, 10));
+    // The last was sent at 9 ms and took 91 ms, the third takes 100.
+    select(&mut board, 102, block(2, 3));
+    let waiting = board.lose_overtaken(at(102), Duration::ZERO);
+    assert_eq!(
+        (board.lost(), waiting.pending),
+        (2, Some(at(109))),
+        "those sent more than 100 ms ago, and no others yet"
+    );
 }
 
 #[test]
