@@ -2,7 +2,7 @@
 //!
 //! Most ways of a large network are no more than this, and then nothing need be played: a packet is served when the one before it is
 //! done, or at once (Lindley 1952), so that its exit follows from what has entered before. Lanes do to the nanosecond what a
-//! [`Channel`](crate::Channel) does, take a cache line of memory each, and need no timer.
+//! [`Channel`](crate::Channel) does, take a few words of memory each, and need no timer.
 //!
 //! What lanes of one kind have in common is kept once, in a [`LaneKind`]. Left out is everything else that a direction may have:
 //! [`LaneKind::of`] tells whether that is something. Time that a packet would leave after the end of time is that end.
@@ -63,7 +63,14 @@ pub struct Lane {
     /// When all that has entered is done, exactly: whole nanoseconds, and a fraction with the pace's denominator.
     end: u64,
     fraction: u64,
-    /// Packets that had to wait: when their service begins, and their size.
+    /// Absent until a packet had to wait that counts: most of many lanes never have a queue, and those of a large network are kept small.
+    queue: Option<Box<Queue>>,
+}
+
+/// What waits, of a lane that counts.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    /// When the service of each packet begins, and its size.
     waiting: VecDeque<(Instant, u32)>,
     queued: Count,
 }
@@ -78,12 +85,11 @@ impl Lane {
         if free <= now {
             (self.end, self.fraction) = (now.as_nanos(), 0);
         } else if kind.counts {
-            self.pass(now);
-            if !kind.limit.admits(self.queued, bytes) {
+            let queue = self.queue.get_or_insert_default();
+            if !kind.limit.admits(queue.at(now), bytes) {
                 return None;
             }
-            self.queued.add(bytes);
-            self.waiting.push_back((free, u32::try_from(bytes.get()).unwrap_or(u32::MAX)));
+            queue.join(free, bytes);
         }
         self.serve(pace, bytes);
         Some(self.free() + kind.delay)
@@ -91,8 +97,7 @@ impl Lane {
 
     /// What waits at `now`, not counting the packet in service.
     pub fn queued(&mut self, now: Instant) -> Count {
-        self.pass(now);
-        self.queued
+        self.queue.as_mut().map_or(Count::default(), |queue| queue.at(now))
     }
 
     /// How many bytes may join what waits at `now`, of whatever size the packets are; `None` without a bound.
@@ -122,12 +127,21 @@ impl Lane {
         };
         self.end = self.end.saturating_add(span);
     }
+}
 
-    /// Whose service has begun does not wait any more.
-    fn pass(&mut self, now: Instant) {
+impl Queue {
+    /// What waits at `now`: whose service has begun does not any more.
+    fn at(&mut self, now: Instant) -> Count {
         while let Some((_, bytes)) = self.waiting.pop_front_if(|(begin, _)| *begin <= now) {
             self.queued.remove(Bytes::new(bytes.into()));
         }
+        self.queued
+    }
+
+    /// A packet waits until its service begins.
+    fn join(&mut self, begin: Instant, bytes: Bytes) {
+        self.queued.add(bytes);
+        self.waiting.push_back((begin, u32::try_from(bytes.get()).unwrap_or(u32::MAX)));
     }
 }
 
@@ -163,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_fits_a_cache_line() {
-        assert!(size_of::<Lane>() <= 64, "{} bytes", size_of::<Lane>());
+    fn a_lane_takes_three_words() {
+        assert_eq!(size_of::<Lane>(), 24);
     }
 }

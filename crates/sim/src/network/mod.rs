@@ -303,8 +303,10 @@ impl<P: Content> Network<P> {
         }
         let lane = lane_of(span, &parcel);
         let Form::Lanes(lanes) = &mut self.spans[span].form else { return };
+        // What finds nothing to wait for leaves the queue as it is.
+        let waits = span == FAR && lanes.is_busy(now, lane);
         let exit = lanes.enter(now, lane, Bytes::new(parcel.bytes.into()));
-        if span == FAR {
+        if waits {
             let peak = &mut self.peaks[lane.0 as usize];
             *peak = lanes.queued(now, lane).max(*peak);
         }

@@ -128,6 +128,11 @@ impl Lanes {
         core::hint::black_box(self.lanes[direction as usize][number as usize].free());
     }
 
+    /// Whether what enters a lane has to wait.
+    pub(super) fn is_busy(&self, now: Instant, (direction, number): (Direction, u32)) -> bool {
+        self.lanes[direction as usize][number as usize].free() > now
+    }
+
     /// How many bytes the queue of a lane takes; `None` without a bound.
     pub(super) fn room(&mut self, now: Instant, (direction, number): (Direction, u32)) -> Option<Bytes> {
         let way = direction as usize;
