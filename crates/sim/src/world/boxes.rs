@@ -51,6 +51,11 @@ impl Boxes {
         client + self.users
     }
 
+    /// Whether a client is behind a box.
+    pub(super) fn is_behind(&self, client: u32) -> bool {
+        client >= self.users
+    }
+
     /// What a client behind a box knows.
     fn page(&mut self, client: u32) -> Option<&mut Prefetcher> {
         let place = client.checked_sub(self.users)?;
@@ -83,18 +88,16 @@ impl World<'_> {
         self.serve_box(client);
     }
 
-    /// A part of a response has reached the client behind a box, over a leg if it was asked for. Returns whether that is what the
-    /// client is.
-    pub(super) fn stock(&mut self, client: u32, leg: Option<u32>, part: Message) -> bool {
-        let Some(page) = self.boxes.page(client) else { return false };
-        let Exchange::Object(number) = part.exchange else { return true };
+    /// A part of a response has reached the client behind a box, over a leg if it was asked for.
+    pub(super) fn stock(&mut self, client: u32, leg: Option<u32>, part: Message) {
+        let Some(page) = self.boxes.page(client) else { return };
+        let Exchange::Object(number) = part.exchange else { return };
         page.arrived(number as usize, part.bytes);
         let source = leg.map(|leg| (leg, page.comes_over(number as usize, leg)));
         self.serve_box(client);
         if let Some((leg, asker)) = source {
             self.hold_back(leg, asker);
         }
-        true
     }
 
     /// What waits at the leg that has asked, the box has not read from the one over which it comes.

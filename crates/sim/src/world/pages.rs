@@ -16,12 +16,14 @@ impl World<'_> {
     pub(super) fn browse(&mut self, client: u32, connection: u32, part: Message) {
         let Some(browser) = &mut self.clients[client as usize].browser else { return };
         let took = browser.received(self.now, connection, part);
-        let leg = browser.leg(connection as usize);
-        match (took, self.clients[client as usize].arrival(part.exchange).copied()) {
-            _ if self.stock(client, leg, part) => {}
-            (Some(_), Some(arrival)) => self.metrics.request(self.now - arrival.at, arrival.is_sample),
-            (Some(took), None) => self.metrics.object(self.now, took),
-            (None, _) => {}
+        if self.boxes.is_behind(client) {
+            let leg = browser.leg(connection as usize);
+            self.stock(client, leg, part);
+        } else if let Some(took) = took {
+            match self.clients[client as usize].arrival(part.exchange) {
+                Some(arrival) => self.metrics.request(self.now - arrival.at, arrival.is_sample),
+                None => self.metrics.object(self.now, took),
+            }
         }
         self.wake(client);
     }
