@@ -93,9 +93,11 @@ impl Scoreboard {
         self.lose_some(0..self.sent.len().min(1), |_| true);
     }
 
-    /// The last segment is to be sent again as a probe.
+    /// The last segment is to be sent again as a probe, which does not mean that it is lost.
     pub(crate) fn lose_last(&mut self) {
+        let total_lost = self.total_lost;
         self.lose_some(self.sent.len().saturating_sub(1)..self.sent.len(), |_| true);
+        self.total_lost = total_lost;
     }
 
     /// RFC 6298 §5.4: after a timeout everything not selectively acknowledged counts as lost, but for what was sent less than a

@@ -64,6 +64,7 @@ fn the_first_and_the_last_are_lost_alone() {
     board.lose_first();
     board.lose_last();
     assert_eq!(board.in_flight(), MSS, "the one between is not");
+    assert_eq!(board.total_lost(), MSS, "the last is only asked after");
     let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
     assert_eq!(repeated, [number(0), number(2)]);
     let mut empty = Scoreboard::new(None);
