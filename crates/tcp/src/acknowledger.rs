@@ -44,9 +44,8 @@ pub(crate) struct Arrival {
 /// Decides when acknowledgements go out.
 #[derive(Debug, Clone)]
 pub(crate) struct Acknowledger {
-    policy: AckPolicy,
+    behavior: &'static Behavior,
     pub(crate) timers: Timers,
-    first_immediate: bool,
     /// An acknowledgement is due: now or at this time.
     due: Option<Instant>,
     /// Segments since the last acknowledgement.
@@ -63,11 +62,10 @@ pub(crate) struct Acknowledger {
 }
 
 impl Acknowledger {
-    pub(crate) fn new(behavior: &Behavior) -> Self {
+    pub(crate) fn new(behavior: &'static Behavior) -> Self {
         Self {
-            policy: behavior.ack,
+            behavior,
             timers: behavior.timers,
-            first_immediate: behavior.first_ack_immediate,
             due: None,
             segments: 0,
             quick: 0,
@@ -92,7 +90,7 @@ impl Acknowledger {
     /// Data arrived beyond `expected` (__tcp_ack_snd_check()).
     pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) {
         let is_quick = self.quick > 0 && !self.interactive;
-        if !matches!(self.policy, AckPolicy::Linux { .. }) || is_quick || self.held_back >= MOST_COMPRESSED {
+        if !matches!(self.behavior.ack, AckPolicy::Linux { .. }) || is_quick || self.held_back >= MOST_COMPRESSED {
             return self.demand(now);
         }
         if self.told.0 != expected {
@@ -109,7 +107,7 @@ impl Acknowledger {
 
     /// What has arrived before arrived again (tcp_enter_quickack_mode()).
     pub(crate) fn arrived_again(&mut self, now: Instant, window: Bytes, mss: Bytes) {
-        if let AckPolicy::Linux { quick } = self.policy {
+        if let AckPolicy::Linux { quick } = self.behavior.ack {
             self.quick = self.quick.max(quick_segments(window, mss, quick));
             (self.interactive, self.delay) = (false, ATO_MIN);
         }
@@ -120,9 +118,9 @@ impl Acknowledger {
     pub(crate) fn data_arrived(&mut self, arrival: Arrival) {
         let first = self.last_arrival.is_none();
         self.segments += 1;
-        let at = match self.policy {
+        let at = match self.behavior.ack {
             AckPolicy::Linux { quick } => self.linux(arrival, quick),
-            _ if self.segments >= 2 || (first && self.first_immediate) => arrival.now,
+            _ if self.segments >= 2 || (first && self.behavior.first_ack_immediate) => arrival.now,
             AckPolicy::EverySecond { delay } => arrival.now + delay,
             AckPolicy::Ticks { period } => next_tick(arrival.now, period),
         };
@@ -183,7 +181,7 @@ impl Acknowledger {
     /// Data went out: within the delay after data came in, the connection is interactive (tcp_event_data_sent()).
     pub(crate) fn data_sent(&mut self, now: Instant) {
         let answering = self.last_arrival.is_some_and(|last| now.since(last) < self.delay);
-        self.interactive |= answering && matches!(self.policy, AckPolicy::Linux { .. });
+        self.interactive |= answering && matches!(self.behavior.ack, AckPolicy::Linux { .. });
     }
 
     /// The delay ran out before anything could carry the acknowledgement (tcp_delack_timer_handler()).
@@ -213,7 +211,7 @@ mod tests {
     const MSS: Bytes = Bytes::new(1448);
 
     fn acknowledger(profile: Profile, first_ack: FirstAck) -> Acknowledger {
-        Acknowledger::new(&Behavior::of(&TcpConfig { first_ack, ..TcpConfig::of(profile) }))
+        Acknowledger::new(Behavior::of(&TcpConfig { first_ack, ..TcpConfig::of(profile) }))
     }
 
     fn arrival(ms: u64, unacknowledged: Bytes, push: bool) -> Arrival {

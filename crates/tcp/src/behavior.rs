@@ -126,28 +126,43 @@ pub(crate) fn linux_send_buffer(window: Bytes, mss: Bytes) -> Bytes {
     payload_of(2 * segments * ((mss.get() + OVERHEAD.0).next_power_of_two() + OVERHEAD.1))
 }
 
-const MS: fn(u64) -> Duration = Duration::from_millis;
+/// A profile without and with SACK, and each with its first acknowledgement delayed and at once.
+type Variants = [[Behavior; 2]; 2];
+
+static LINUX: Variants = Behavior::variants(Profile::Linux);
+static BSD_1997: Variants = Behavior::variants(Profile::Bsd1997);
+static RFC: Variants = Behavior::variants(Profile::Rfc);
 
 impl Behavior {
-    pub(crate) fn of(config: &TcpConfig) -> Self {
-        let immediate = config.first_ack == FirstAck::Immediate;
-        let profile = match config.profile {
-            Profile::Linux => Self::linux(immediate),
-            Profile::Bsd1997 => Self::bsd_1997(immediate),
-            Profile::Rfc => Self::rfc(immediate),
+    /// There is one of each kind, which all connections share.
+    pub(crate) fn of(config: &TcpConfig) -> &'static Self {
+        let variants = match config.profile {
+            Profile::Linux => &LINUX,
+            Profile::Bsd1997 => &BSD_1997,
+            Profile::Rfc => &RFC,
         };
-        Self { sack: config.sack, ..profile }
+        &variants[usize::from(config.sack)][usize::from(config.first_ack == FirstAck::Immediate)]
+    }
+
+    const fn variants(profile: Profile) -> Variants {
+        let [delayed, at_once] = match profile {
+            Profile::Linux => [Self::linux(false), Self::linux(true)],
+            Profile::Bsd1997 => [Self::bsd_1997(false), Self::bsd_1997(true)],
+            Profile::Rfc => [Self::rfc(false), Self::rfc(true)],
+        };
+        let without = [Self { sack: false, ..delayed }, Self { sack: false, ..at_once }];
+        [without, [Self { sack: true, ..delayed }, Self { sack: true, ..at_once }]]
     }
 
     /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
-    fn linux(immediate: bool) -> Self {
+    const fn linux(immediate: bool) -> Self {
         Self {
             timers: Timers::Jiffies { uptime: Duration::ZERO },
             rto: RtoBounds {
-                initial: MS(1000),
-                min: MS(200),
-                min_variance: MS(200),
-                max: MS(120_000),
+                initial: Duration::from_millis(1000),
+                min: Duration::from_millis(200),
+                min_variance: Duration::from_millis(200),
+                max: Duration::from_millis(120_000),
                 per_window: true,
             },
             ack: AckPolicy::Linux { quick: if immediate { 16 } else { 0 } },
@@ -170,17 +185,17 @@ impl Behavior {
     }
 
     /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample), timers in ticks of 500 ms (at least two) and 200 ms.
-    fn bsd_1997(immediate: bool) -> Self {
+    const fn bsd_1997(immediate: bool) -> Self {
         Self {
             timers: Timers::Exact,
             rto: RtoBounds {
-                initial: MS(3000),
-                min: MS(1000),
-                min_variance: MS(500),
-                max: MS(64_000),
+                initial: Duration::from_millis(3000),
+                min: Duration::from_millis(1000),
+                min_variance: Duration::from_millis(500),
+                max: Duration::from_millis(64_000),
                 per_window: false,
             },
-            ack: AckPolicy::Ticks { period: MS(200) },
+            ack: AckPolicy::Ticks { period: Duration::from_millis(200) },
             first_ack_immediate: immediate,
             byte_counting: false,
             validates_window: false,
@@ -200,17 +215,17 @@ impl Behavior {
     }
 
     /// RFC 6298 (1 s at the start and at least), RFC 5681, RFC 3042; 200 ms is the usual delayed-ACK timer.
-    fn rfc(immediate: bool) -> Self {
+    const fn rfc(immediate: bool) -> Self {
         Self {
             timers: Timers::Exact,
             rto: RtoBounds {
-                initial: MS(1000),
-                min: MS(1000),
-                min_variance: MS(0),
-                max: MS(60_000),
+                initial: Duration::from_millis(1000),
+                min: Duration::from_millis(1000),
+                min_variance: Duration::from_millis(0),
+                max: Duration::from_millis(60_000),
                 per_window: false,
             },
-            ack: AckPolicy::EverySecond { delay: MS(200) },
+            ack: AckPolicy::EverySecond { delay: Duration::from_millis(200) },
             first_ack_immediate: immediate,
             byte_counting: false,
             validates_window: false,

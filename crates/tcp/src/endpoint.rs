@@ -108,7 +108,7 @@ impl Endpoint {
     /// host that has just begun, and that always takes the same times.
     pub fn set_host(&mut self, uptime: Duration, reactions: Stream) {
         self.sender.reactions = Dice::new(reactions);
-        self.sender.behavior.timers.run_since(uptime);
+        self.sender.timers.run_since(uptime);
         self.receiver.acks.timers.run_since(uptime);
     }
 

@@ -49,7 +49,7 @@ impl Sender {
         };
         let alone = self.scoreboard.segments() == 1;
         let wait = rtt * 2 + if alone { DELAYED_ACK } else { LEAST_TIMEOUT };
-        self.probe = Some(Probe::Due(timeout.min(self.behavior.timers.expiry(now, wait))));
+        self.probe = Some(Probe::Due(timeout.min(self.timers.expiry(now, wait))));
     }
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.

@@ -5,13 +5,13 @@
 //! the path look faster than it is. Left out: samples per ECN mark, and the exclusion of samples during SACK reneging.
 
 use crate::congestion::Repair;
-use crate::sent::Sent;
 use farhop_units::{Bytes, Instant};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What a segment remembers of the connection when it was sent.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Stamp {
+#[derive(Debug, Clone, Copy)]
+struct Stamp {
     /// Delivered until then, and when the last of it was.
     delivered: Bytes,
     delivered_at: Instant,
@@ -68,6 +68,8 @@ pub(crate) struct DeliveryRate {
     starved_until: Option<Bytes>,
     /// Of the latest sent segment that this acknowledgement covers.
     latest: Option<Latest>,
+    /// Of the segments not yet acknowledged by number, in order.
+    stamps: VecDeque<Stamp>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,20 +95,41 @@ impl DeliveryRate {
         self.latest.map(|latest| latest.stamp.delivered)
     }
 
-    /// A segment is sent; `idle` if nothing was on the way.
-    pub(crate) fn stamp(&mut self, now: Instant, idle: bool) -> Stamp {
-        if idle {
+    /// A segment is sent for the first time.
+    pub(crate) fn send(&mut self, now: Instant) {
+        if self.stamps.is_empty() {
+            // Nothing is on the way.
             (self.first_sent, self.delivered_at) = (now, now);
         }
+        let stamp = self.stamp();
+        self.stamps.push_back(stamp);
+    }
+
+    /// The segment at this place is sent again.
+    pub(crate) fn send_again(&mut self, place: usize) {
+        self.stamps[place] = self.stamp();
+    }
+
+    fn stamp(&self) -> Stamp {
         let Self { delivered, delivered_at, first_sent, .. } = *self;
         Stamp { delivered, delivered_at, first_sent, starved: self.starved_until.is_some() }
     }
 
-    /// A segment has been delivered, by number or selectively, that counts as `charge`.
-    pub(crate) fn deliver(&mut self, sent: &Sent, charge: Bytes) {
+    /// The segment at this place has been delivered, by number or selectively, which was sent as transmission number `order` at `at` and
+    /// counts as `charge`.
+    pub(crate) fn deliver(&mut self, (place, order): (usize, u64), at: Instant, charge: Bytes) {
         self.delivered += charge;
-        if self.latest.is_none_or(|latest| sent.order > latest.order) {
-            self.latest = Some(Latest { stamp: sent.stamp, order: sent.order, at: sent.at });
+        if self.latest.is_none_or(|latest| order > latest.order) {
+            self.latest = Some(Latest { stamp: self.stamps[place], order, at });
+        }
+    }
+
+    /// The first segment has been acknowledged by number.
+    pub(crate) fn forget_first(&mut self) {
+        self.stamps.pop_front();
+        if self.stamps.is_empty() {
+            // The next ones go where the last ones were, which is in the cache.
+            self.stamps.clear();
         }
     }
 
@@ -159,8 +182,6 @@ impl DeliveryRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sequence;
-    use crate::sent::{Fate, Piece};
 
     const MSS: Bytes = Bytes::new(1000);
     const RTT: Duration = Duration::from_millis(100);
@@ -169,17 +190,18 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    fn sent(ms: u64, stamp: Stamp) -> Sent {
-        let piece = Piece { sequence: Sequence::FIRST_BYTE + MSS * ms, payload: MSS, ..Piece::default() };
-        Sent { piece, at: at(ms), order: ms, again: false, fate: Fate::InFlight, stamp }
+    /// A segment that was sent at so many ms, which is its order, is acknowledged.
+    fn acknowledge(rate: &mut DeliveryRate, ms: u64) {
+        rate.deliver((0, ms), at(ms), MSS);
+        rate.forget_first();
     }
 
     #[test]
     fn acknowledgements_in_a_bunch_do_not_make_the_path_faster() {
         // A segment per 10 ms, all acknowledged at once at 200 ms.
         let mut rate = DeliveryRate::default();
-        let segments: Vec<Sent> = (0..10).map(|n| sent(n * 10, rate.stamp(at(n * 10), n == 0))).collect();
-        segments.iter().for_each(|segment| rate.deliver(segment, MSS));
+        (0..10).for_each(|n| rate.send(at(n * 10)));
+        (0..10).for_each(|n| acknowledge(&mut rate, n * 10));
         let sample = rate.sample(at(200), MSS * 10, RTT);
         assert_eq!((sample.delivered, sample.interval), (MSS * 10, Duration::from_millis(200)));
     }
@@ -188,14 +210,15 @@ mod tests {
     fn a_burst_does_not_make_the_path_faster() {
         // Ten segments at once, one acknowledged per 10 ms; the sample of the last counts from the time the first was delivered.
         let mut rate = DeliveryRate::default();
-        let first = sent(0, rate.stamp(at(0), true));
-        rate.deliver(&first, MSS);
+        rate.send(at(0));
+        rate.deliver((0, 0), at(0), MSS);
         rate.sample(at(100), MSS, RTT);
-        let burst: Vec<Sent> = (0..10).map(|n| sent(100 + n, rate.stamp(at(100), false))).collect();
+        (0..10).for_each(|_| rate.send(at(100)));
+        rate.forget_first();
         let mut last = RateSample::default();
-        for (n, segment) in burst.iter().enumerate() {
-            rate.deliver(segment, MSS);
-            last = rate.sample(at(200 + n as u64 * 10), MSS, RTT);
+        for n in 0..10 {
+            acknowledge(&mut rate, 100 + n);
+            last = rate.sample(at(200 + n * 10), MSS, RTT);
         }
         assert_eq!((last.delivered, last.interval), (MSS * 10, Duration::from_millis(190)));
     }
@@ -204,22 +227,32 @@ mod tests {
     fn what_was_sent_while_the_application_had_too_little_says_so() {
         let mut rate = DeliveryRate::default();
         rate.starve(MSS);
-        let segments = [0, 1, 2].map(|n| sent(n, rate.stamp(at(n), n == 0)));
-        let limited = segments.map(|segment| {
-            rate.deliver(&segment, MSS);
+        [0, 1, 2].into_iter().for_each(|ms| rate.send(at(ms)));
+        let limited = [0, 1, 2].map(|ms| {
+            acknowledge(&mut rate, ms);
             rate.sample(at(150), MSS, RTT).app_limited
         });
         assert_eq!(limited, [true; 3]);
-        let later = sent(160, rate.stamp(at(160), false));
-        rate.deliver(&later, MSS);
+        rate.send(at(160));
+        acknowledge(&mut rate, 160);
         assert!(!rate.sample(at(300), MSS, RTT).app_limited);
+    }
+
+    #[test]
+    fn a_segment_counts_from_when_it_was_last_sent() {
+        let mut rate = DeliveryRate::default();
+        [0, 10].into_iter().for_each(|ms| rate.send(at(ms)));
+        rate.deliver((0, 0), at(0), MSS);
+        rate.send_again(1);
+        rate.deliver((1, 20), at(20), MSS);
+        assert_eq!(rate.prior_delivered(), Some(MSS));
     }
 
     #[test]
     fn a_sample_shorter_than_a_round_trip_is_none() {
         let mut rate = DeliveryRate::default();
-        let segment = sent(0, rate.stamp(at(0), true));
-        rate.deliver(&segment, MSS);
+        rate.send(at(0));
+        acknowledge(&mut rate, 0);
         assert_eq!(rate.sample(at(50), MSS, RTT).interval, Duration::ZERO);
     }
 }

@@ -64,7 +64,7 @@ impl Receiver {
             marked: false,
             fin: None,
             finished: false,
-            acks: Acknowledger::new(&behavior),
+            acks: Acknowledger::new(behavior),
             window: ReceiveWindow::new(config),
         }
     }

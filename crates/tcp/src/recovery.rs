@@ -105,7 +105,9 @@ impl Sender {
         (news.prior_in_flight, news.prior_lost) = (self.in_network(), self.scoreboard.total_lost());
         news.advanced = acknowledgment > self.unacknowledged;
         let furthest = self.scoreboard.furthest();
-        self.scoreboard.rate.begin();
+        if let Some(rate) = &mut self.scoreboard.rate {
+            rate.begin();
+        }
         if !segment.sack.is_empty() {
             news.twice = undo::duplicate(segment);
             self.scoreboard.select(now, segment.sack_blocks(), self.recover, &mut news.covered);
@@ -226,7 +228,7 @@ impl Sender {
         self.congestion.on_all_lost(&RateSample {
             total_lost: self.scoreboard.total_lost(),
             newly_lost: self.mss,
-            ..self.scoreboard.rate.totals(now)
+            ..self.scoreboard.rate.as_ref().map(|rate| rate.totals(now)).unwrap_or_default()
         });
         self.congestion.set_window(self.in_network() + self.mss);
         self.reduction = None;

@@ -38,7 +38,7 @@ struct Smoothed {
 /// Smoothed round-trip time of one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
-    bounds: RtoBounds,
+    bounds: &'static RtoBounds,
     smoothed: Option<Smoothed>,
     least: Windowed<Duration>,
     backoff: u32,
@@ -47,7 +47,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(crate) fn new(bounds: RtoBounds) -> Self {
+    pub(crate) fn new(bounds: &'static RtoBounds) -> Self {
         let least = Windowed::least(nanos(LEAST_RTT_WINDOW));
         let mut estimator = Self { bounds, smoothed: None, least, backoff: 0, rto: Duration::ZERO };
         estimator.set_rto();
@@ -150,7 +150,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn estimator(profile: Profile) -> RttEstimator {
-        RttEstimator::new(Behavior::of(&TcpConfig::of(profile)).rto)
+        RttEstimator::new(&Behavior::of(&TcpConfig::of(profile)).rto)
     }
 
     /// A sample number `index`; a window of data is ten samples long.

@@ -18,8 +18,9 @@ use farhop_units::{Bytes, Instant};
 impl Sender {
     /// Draws the conclusions from an acknowledgement.
     pub(crate) fn judge_selective(&mut self, now: Instant, news: &News) {
-        let rate = &self.scoreboard.rate;
-        if let Some(prior) = rate.prior_delivered() {
+        if let Some(rate) = &self.scoreboard.rate
+            && let Some(prior) = rate.prior_delivered()
+        {
             self.reordering.adapt(prior, rate.delivered());
         }
         self.judge_probe(news);
@@ -39,7 +40,9 @@ impl Sender {
         let Some(range) = news.twice else { return };
         let Some(segments) = self.needless.note_duplicate(range, self.mss) else { return };
         let delivered = self.mss * segments;
-        self.scoreboard.rate.deliver_again(delivered);
+        if let Some(rate) = &mut self.scoreboard.rate {
+            rate.deliver_again(delivered);
+        }
         news.covered.delivered += delivered;
         if self.scoreboard.displacement() > Bytes::ZERO && !self.is_probes_end(range.end) {
             self.reordering.hear_duplicate();
@@ -105,7 +108,7 @@ impl Sender {
             return self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
         }
         let overtaken = self.scoreboard.lose_overtaken(now, self.reordering.window(self.circumstances()));
-        let timers = self.behavior.timers;
+        let timers = self.timers;
         self.reordering_timer = overtaken.pending.map(|at| timers.expiry(now, at.since(now) + LEAST_TIMEOUT));
     }
 
@@ -172,10 +175,10 @@ impl Sender {
 
     /// The controller sees how fast data is delivered.
     pub(crate) fn follow_sample(&mut self, now: Instant, news: &News) {
-        let sample = self.sample(now, news);
+        let Some(sample) = self.sample(now, news) else { return };
         self.congestion.on_sample(&sample);
         if self.congestion.keeps_little_on_the_way() {
-            self.scoreboard.rate.starve(sample.in_flight);
+            self.starve(sample.in_flight);
         }
     }
 
@@ -185,11 +188,11 @@ impl Sender {
         }
     }
 
-    fn sample(&mut self, now: Instant, news: &News) -> RateSample {
+    fn sample(&mut self, now: Instant, news: &News) -> Option<RateSample> {
         let least_rtt = self.rtt.min().unwrap_or_default();
         let rtt = news.round_trip.map(|(_, least)| least);
-        let sample = self.scoreboard.rate.sample(now, news.covered.delivered, least_rtt);
-        RateSample {
+        let sample = self.scoreboard.rate.as_mut()?.sample(now, news.covered.delivered, least_rtt);
+        Some(RateSample {
             rtt,
             maybe_delayed: news.covered.segments == 1 && news.covered.bytes < self.mss,
             total_lost: self.scoreboard.total_lost(),
@@ -199,7 +202,7 @@ impl Sender {
             repair: self.repair(),
             smoothed_rtt: self.rtt.smoothed(),
             ..sample
-        }
+        })
     }
 
     /// RFC 3168 §6.1.2: the network has marked; the window shrinks as for a loss, once per window of data.

@@ -7,7 +7,7 @@
 //! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions.
 
 use crate::batch::{self, Batch, Circumstances};
-use crate::behavior::{self, Behavior};
+use crate::behavior::{self, Behavior, Timers};
 use crate::congestion::{CongestionControl, Controller};
 use crate::pacing::Pacer;
 use crate::probe::Probe;
@@ -27,7 +27,9 @@ use std::time::Duration;
 /// Everything one direction's sender knows.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    pub(crate) behavior: Behavior,
+    pub(crate) behavior: &'static Behavior,
+    /// With the clock of the host.
+    pub(crate) timers: Timers,
     /// Reno without NewReno: recovery ends at the first new acknowledgement.
     pub(crate) plain_reno: bool,
     pub(crate) mss: Bytes,
@@ -95,16 +97,19 @@ impl Sender {
     pub(crate) fn new(config: &TcpConfig) -> Result<Self, TcpError> {
         let behavior = Behavior::of(config);
         let initial_window = config.mss * u64::from(config.initial_window.max(1));
+        let congestion = Controller::new(config)?;
+        let measures_rate = behavior.rack || congestion.models_the_path();
         let buffer = behavior.send_buffer;
         let buffer = buffer.map(|largest| largest.min(behavior::linux_send_buffer(initial_window, config.mss)));
         Ok(Self {
             behavior,
+            timers: behavior.timers,
             plain_reno: config.congestion == Congestion::Reno,
             mss: config.mss,
             initial_window,
-            congestion: Controller::new(config)?,
-            rtt: RttEstimator::new(behavior.rto),
-            scoreboard: Scoreboard::new(behavior.counts_segments.then_some(config.mss)),
+            congestion,
+            rtt: RttEstimator::new(&behavior.rto),
+            scoreboard: Scoreboard::new(behavior.counts_segments.then_some(config.mss), measures_rate),
             usage: WindowUsage::default(),
             pacer: Pacer::default(),
             batch: Batch::default(),
@@ -189,7 +194,14 @@ impl Sender {
     fn note_starvation(&mut self) {
         let room = self.in_network() < self.congestion.window();
         if self.unsent() < self.mss && room && self.scoreboard.lost() == 0 {
-            self.scoreboard.rate.starve(self.scoreboard.in_flight());
+            self.starve(self.scoreboard.in_flight());
+        }
+    }
+
+    /// The application has too little to send while so much is on the way.
+    pub(crate) fn starve(&mut self, in_flight: Bytes) {
+        if let Some(rate) = &mut self.scoreboard.rate {
+            rate.starve(in_flight);
         }
     }
 
@@ -327,7 +339,8 @@ impl Sender {
         let mut piece = self.next_new(now)?;
         if piece.payload > Bytes::ZERO {
             if self.scoreboard.is_empty() {
-                self.congestion.on_restart(now, self.scoreboard.rate.is_starved());
+                let starved = self.scoreboard.rate.as_ref().is_some_and(|rate| rate.is_starved());
+                self.congestion.on_restart(now, starved);
             }
             self.usage.data_sent(now);
             piece.cwr = core::mem::take(&mut self.announce_reduction);
@@ -458,7 +471,7 @@ impl Sender {
 
     /// The retransmission timer runs from `now` on.
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        self.timer = Some(self.behavior.timers.expiry(now, self.rtt.rto()));
+        self.timer = Some(self.timers.expiry(now, self.rtt.rto()));
     }
 
     /// When the first of the timers runs out.
@@ -509,7 +522,7 @@ impl Sender {
     fn watch_closed_window(&mut self, now: Instant) {
         if self.accepted > self.next && self.takes().is_none() {
             let wait = self.rtt.rto().saturating_mul(1 << self.closed_probes.min(16)).min(self.behavior.rto.max);
-            self.window_timer = Some(self.behavior.timers.expiry(now, wait));
+            self.window_timer = Some(self.timers.expiry(now, wait));
         }
     }
 

@@ -1,7 +1,6 @@
 //! One segment as the sender remembers it until it is acknowledged, and what an acknowledgement says of such segments.
 
 use crate::Sequence;
-use crate::rate::Stamp;
 use farhop_units::{Bytes, Instant};
 
 /// What one segment of the sender's stream holds.
@@ -35,17 +34,38 @@ pub(crate) enum Fate {
     Sacked,
 }
 
-/// One segment as it was last sent.
+/// One segment as it was last sent. There are as many as a window holds, for each connection, so that they are kept small.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
-    pub(crate) piece: Piece,
+    pub(crate) sequence: Sequence,
+    pub(crate) payload: Bytes,
     pub(crate) at: Instant,
     /// Its place among all transmissions.
     pub(crate) order: u64,
+    syn: bool,
+    fin: bool,
+    push: bool,
     /// It was sent more than once.
     pub(crate) again: bool,
     pub(crate) fate: Fate,
-    pub(crate) stamp: Stamp,
+}
+
+impl Sent {
+    /// A piece that is on the way for the first time.
+    pub(crate) fn new(piece: Piece, at: Instant, order: u64) -> Self {
+        let Piece { sequence, payload, syn, fin, push, .. } = piece;
+        Self { sequence, payload, at, order, syn, fin, push, again: false, fate: Fate::InFlight }
+    }
+
+    /// What it held.
+    pub(crate) fn piece(&self) -> Piece {
+        let Self { sequence, payload, syn, fin, push, again, .. } = *self;
+        Piece { sequence, payload, syn, fin, push, cwr: false, again }
+    }
+
+    pub(crate) fn end(&self) -> Sequence {
+        self.piece().end()
+    }
 }
 
 /// The earliest and the latest time at which some segments were sent.

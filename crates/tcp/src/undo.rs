@@ -216,7 +216,7 @@ mod tests {
         };
         assert_eq!((heard(&mut sender, 2), heard(&mut sender, 1)), (MSS * 2, MSS));
         assert_eq!(heard(&mut sender, 1), Bytes::ZERO, "the network has doubled that");
-        assert_eq!(sender.scoreboard.rate.delivered(), MSS * 3);
+        assert_eq!(sender.scoreboard.rate.map(|rate| rate.delivered()), Some(MSS * 3));
     }
 
     #[test]

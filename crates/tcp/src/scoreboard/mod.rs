@@ -51,7 +51,8 @@ pub(crate) struct Scoreboard {
     /// The furthest number known to have arrived, and by how many bytes it was beyond something that came later without being repeated.
     furthest: Sequence,
     displacement: Bytes,
-    pub(crate) rate: DeliveryRate,
+    /// Kept where somebody asks for it.
+    pub(crate) rate: Option<Box<DeliveryRate>>,
 }
 
 /// What is known of arrivals: the latest segment in the order of sending (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq), and the age of
@@ -71,8 +72,8 @@ struct Repeat {
 }
 
 impl Scoreboard {
-    /// Every segment counts as `unit`, if given, however small it is.
-    pub(crate) fn new(unit: Option<Bytes>) -> Self {
+    /// Every segment counts as `unit`, if given, however small it is. How fast data is delivered is known if `measures_rate`.
+    pub(crate) fn new(unit: Option<Bytes>, measures_rate: bool) -> Self {
         Self {
             sent: VecDeque::new(),
             first: 0,
@@ -93,7 +94,7 @@ impl Scoreboard {
             least_rtt: Duration::MAX,
             furthest: Sequence::SYN,
             displacement: Bytes::ZERO,
-            rate: DeliveryRate::default(),
+            rate: measures_rate.then(Box::default),
         }
     }
 
@@ -142,10 +143,12 @@ impl Scoreboard {
     }
 
     pub(crate) fn push(&mut self, at: Instant, piece: Piece) {
-        let stamp = self.rate.stamp(at, self.sent.is_empty());
+        if let Some(rate) = &mut self.rate {
+            rate.send(at);
+        }
         self.in_flight += self.charge(piece.payload);
         let order = self.next_order();
-        self.sent.push_back(Sent { piece, at, order, again: false, fate: Fate::InFlight, stamp });
+        self.sent.push_back(Sent::new(piece, at, order));
     }
 
     fn next_order(&mut self) -> u64 {
@@ -161,21 +164,24 @@ impl Scoreboard {
         point: Sequence,
         covered: &mut Covered,
     ) {
-        while let Some(sent) = self.sent.pop_front_if(|sent| sent.piece.end() <= acknowledgment) {
+        while let Some(sent) = self.sent.pop_front_if(|sent| sent.end() <= acknowledgment) {
             self.first += 1;
-            covered.bytes += sent.piece.payload;
+            covered.bytes += sent.payload;
             covered.segments += 1;
             covered.repetition |= sent.again;
             if sent.fate == Fate::Sacked {
                 self.sacked -= 1;
                 self.counted_sacked -= usize::from(self.counted >= self.first);
-                continue;
+            } else {
+                self.leave(&sent);
+                if !sent.again {
+                    SentTimes::note(&mut covered.by_number, sent.at);
+                }
+                self.deliver(now, (0, &sent), point, covered);
             }
-            self.leave(&sent);
-            if !sent.again {
-                SentTimes::note(&mut covered.by_number, sent.at);
+            if let Some(rate) = &mut self.rate {
+                rate.forget_first();
             }
-            self.deliver(now, &sent, point, covered);
         }
         if self.sent.is_empty() {
             // The next ones go where the last ones were, which is in the cache.
@@ -191,7 +197,7 @@ impl Scoreboard {
     fn leave(&mut self, sent: &Sent) {
         match sent.fate {
             Fate::InFlight => {
-                self.in_flight -= self.charge(sent.piece.payload);
+                self.in_flight -= self.charge(sent.payload);
                 self.repeated -= usize::from(sent.again);
             }
             Fate::Lost => self.lost -= 1,
@@ -199,23 +205,25 @@ impl Scoreboard {
         }
     }
 
-    /// A segment has arrived.
-    fn deliver(&mut self, now: Instant, sent: &Sent, point: Sequence, covered: &mut Covered) {
-        let charge = self.charge(sent.piece.payload);
+    /// A segment has arrived, which is or was at this place.
+    fn deliver(&mut self, now: Instant, (place, sent): (usize, &Sent), point: Sequence, covered: &mut Covered) {
+        let charge = self.charge(sent.payload);
         covered.delivered += charge;
         if !sent.again {
-            let start = sent.piece.sequence;
-            covered.original |= sent.piece.end() <= point;
+            let start = sent.sequence;
+            covered.original |= sent.end() <= point;
             covered.earliest = Some(covered.earliest.map_or(start, |earliest| earliest.min(start)));
         }
-        self.rate.deliver(sent, charge);
+        if let Some(rate) = &mut self.rate {
+            rate.deliver((place, sent.order), sent.at, charge);
+        }
         self.note_delivery(now, sent);
     }
 
     /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time
     /// (tcp_rack_advance()).
     fn note_delivery(&mut self, now: Instant, sent: &Sent) {
-        self.furthest = self.furthest.max(sent.piece.end());
+        self.furthest = self.furthest.max(sent.end());
         let rtt = now.since(sent.at);
         if sent.again && rtt < self.least_rtt {
             return;
@@ -258,12 +266,12 @@ impl Scoreboard {
 
     /// The place of the first segment that starts at `bound` or later.
     fn starting_at(&self, bound: Sequence) -> usize {
-        self.sent.partition_point(|sent| sent.piece.sequence < bound)
+        self.sent.partition_point(|sent| sent.sequence < bound)
     }
 
     /// The place of the first segment that ends later than `bound`.
     fn ending_beyond(&self, bound: Sequence) -> usize {
-        self.sent.partition_point(|sent| sent.piece.end() <= bound)
+        self.sent.partition_point(|sent| sent.end() <= bound)
     }
 
     fn select_one(&mut self, now: Instant, index: usize, point: Sequence, covered: &mut Covered) {
@@ -279,7 +287,7 @@ impl Scoreboard {
         if !sent.again {
             SentTimes::note(&mut covered.selectively, sent.at);
         }
-        self.deliver(now, &sent, point, covered);
+        self.deliver(now, (index, &sent), point, covered);
     }
 
     /// The furthest number known to have arrived.
@@ -318,24 +326,27 @@ impl Scoreboard {
 
     /// Size of the first lost segment, if one is to be sent again.
     pub(crate) fn next_lost(&mut self) -> Option<Bytes> {
-        self.first_lost().map(|index| self.sent[index].piece.payload)
+        self.first_lost().map(|index| self.sent[index].payload)
     }
 
     /// Sends the first lost segment again.
     pub(crate) fn repeat(&mut self, now: Instant) -> Option<Piece> {
         let index = self.first_lost()?;
         let number = self.first + index as u64;
-        let (stamp, order) = (self.rate.stamp(now, false), self.next_order());
+        if let Some(rate) = &mut self.rate {
+            rate.send_again(index);
+        }
+        let order = self.next_order();
         let sent = &mut self.sent[index];
-        (sent.fate, sent.at, sent.order, sent.again, sent.stamp) = (Fate::InFlight, now, order, true, stamp);
-        let piece = sent.piece;
+        (sent.fate, sent.at, sent.order, sent.again) = (Fate::InFlight, now, order, true);
+        let piece = sent.piece();
         self.lost -= 1;
         self.repeated += 1;
         // What lies before is not lost.
         self.lost_from = number + 1;
         self.in_flight += self.charge(piece.payload);
         self.repeats.push_back(Repeat { number, order });
-        Some(Piece { again: true, cwr: false, ..piece })
+        Some(piece)
     }
 }
 

@@ -22,7 +22,7 @@ fn block(start: u64, end: u64) -> SackBlock {
 }
 
 fn sent(count: u64) -> Scoreboard {
-    let mut board = Scoreboard::new(None);
+    let mut board = Scoreboard::new(None, false);
     (0..count).for_each(|n| board.push(at(n), piece(n)));
     board
 }
@@ -67,7 +67,7 @@ fn the_first_and_the_last_are_lost_alone() {
     assert_eq!(board.total_lost(), MSS, "the last is only asked after");
     let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
     assert_eq!(repeated, [number(0), number(2)]);
-    let mut empty = Scoreboard::new(None);
+    let mut empty = Scoreboard::new(None, false);
     empty.lose_first();
     empty.lose_last();
     assert_eq!(empty.next_lost(), None);
@@ -192,7 +192,7 @@ fn what_is_found_again_is_on_the_way() {
 
 #[test]
 fn small_segments_count_in_full_where_segments_are_counted() {
-    let mut board = Scoreboard::new(Some(MSS));
+    let mut board = Scoreboard::new(Some(MSS), false);
     board.push(at(0), Piece { payload: Bytes::new(1), ..piece(0) });
     assert_eq!(board.in_flight(), MSS);
 }
