@@ -54,8 +54,9 @@ impl Sender {
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.
     pub(crate) fn send_probe(&mut self, now: Instant) {
+        // As much as would go at any time, and not what little a closed window takes (tcp_snd_wnd_test()).
+        let fresh = self.takes().unwrap_or(Bytes::ZERO);
         self.repeat_now = true;
-        let fresh = self.next_new_size().unwrap_or(Bytes::ZERO);
         let repeats = fresh == Bytes::ZERO;
         if repeats {
             self.scoreboard.lose_last();
@@ -82,5 +83,32 @@ impl Sender {
             self.probe = None;
             self.congestion.on_loss(self.flight_size());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Endpoint, Output, Profile, Segment, TcpConfig};
+
+    #[test]
+    fn what_little_a_window_has_room_for_is_no_probe() {
+        let config = TcpConfig::of(Profile::Linux);
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        let mut server = Endpoint::listen(&config).expect("CUBIC is there");
+        let segment = Segment { window: Bytes::new(4096), ..Segment::default() };
+        server.handle_segment(at(0), &Segment { syn: true, ..segment });
+        let first = Sequence::FIRST_BYTE;
+        server.handle_segment(at(100), &Segment { sequence: first, acknowledgment: Some(first), ..segment });
+        server.write(at(100), config.mss * 30);
+        server.handle_timeout(server.next_timeout().expect("a probe is due"));
+        let sent: Vec<u64> = std::iter::from_fn(|| server.poll())
+            .filter_map(|output| match output {
+                Output::Transmit { segment, .. } if segment.payload > Bytes::ZERO => Some(segment),
+                _ => None,
+            })
+            .map(|segment| (segment.sequence - first).get())
+            .collect();
+        assert_eq!(sent, [0, 1448, 1448], "there is room for 1200 bytes");
     }
 }

@@ -413,7 +413,7 @@ impl Sender {
     }
 
     /// How much of what was never sent the receiver takes in one segment now.
-    fn takes(&self) -> Option<Bytes> {
+    pub(crate) fn takes(&self) -> Option<Bytes> {
         let wanted = (self.accepted - self.next).min(self.mss);
         let allowed = wanted.min(self.window_edge - self.next);
         // RFC 9293 §3.8.6.2.1: a full segment, all there is, or half the largest window; the timer of a closed window overrides.
