@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and may print")]
 
 use farhop_model::recursion::{Parameters, Recursion, Workload};
-use farhop_scenario::{Scenario, open};
+use farhop_scenario::{Profile, Scenario, open};
 use farhop_sim::simulate;
 use farhop_units::Probability;
 
@@ -53,10 +53,17 @@ fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
     assignments
 }
 
+/// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of so many.
+const SEEDS: u64 = 9;
+/// As close as the model has to be, unless seeds are further apart.
+const CLOSE: f64 = 0.005;
+
 struct Compared {
     assignments: Vec<String>,
     model: f64,
     sim: f64,
+    /// How far apart seeds are.
+    spread: f64,
     late_acks: u64,
 }
 
@@ -64,26 +71,36 @@ impl Compared {
     fn error(&self) -> f64 {
         self.model / self.sim - 1.0
     }
+
+    fn is_close(&self) -> bool {
+        self.error().abs() < self.spread.max(CLOSE)
+    }
 }
 
 fn compare(name: &str, assignments: Vec<String>) -> Option<Compared> {
     let scenario: Scenario = open(name, &assignments).unwrap();
-    let sim = simulate(&scenario, 1).rows.first()?.page_load_s;
+    let seeds = if scenario.tcp.profile == Profile::Linux { SEEDS } else { 1 };
+    let simulated = (1..=seeds).map(|seed| simulate(&scenario, seed).rows.first().map(|row| row.page_load_s));
+    let mut simulated: Vec<f64> = simulated.collect::<Option<_>>()?;
+    simulated.sort_by(f64::total_cmp);
+    let sim = simulated[simulated.len() / 2];
+    let spread = simulated[simulated.len() - 1] / simulated[0] - 1.0;
     let workload = Workload::of(&scenario.page).unwrap();
     let load = Recursion::new().load(&Parameters::of(&scenario), &workload).unwrap();
     let total = load.breakdown.total().as_secs_f64();
     let model = load.last_byte.as_secs_f64();
     assert!((total - model).abs() < 1e-6 * model.max(1e-3), "{assignments:?}: {load:?}");
-    Some(Compared { assignments, model, sim, late_acks: load.late_acks })
+    Some(Compared { assignments, model, sim, spread, late_acks: load.late_acks })
 }
 
 /// Mean and largest error of so many cases, and the worst ones in print.
-fn errors(mut cases: Vec<Compared>) -> (f64, f64) {
+fn errors(cases: &mut [Compared]) -> (f64, f64) {
     cases.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
     for case in cases.iter().take(4) {
         println!(
-            "{:+.4} % model {} sim {}\n    {}",
+            "{:+.4} % (seeds differ by {:.4} %) model {} sim {}\n    {}",
             case.error() * 100.0,
+            case.spread * 100.0,
             case.model,
             case.sim,
             case.assignments.join("; ")
@@ -95,15 +112,15 @@ fn errors(mut cases: Vec<Compared>) -> (f64, f64) {
     (mean, cases[0].error().abs())
 }
 
-/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding. Linux's batches, jiffies and the time of its hosts
-/// are the simulator's alone.
+/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding; between Linux's hosts the model is where the middle of
+/// seeds is.
 fn check(cases: Vec<Compared>) {
     let is_linux = |case: &Compared| case.assignments.iter().any(|text| text == "tcp.profile=linux");
-    let (linux, exact): (Vec<_>, Vec<_>) = cases.into_iter().partition(is_linux);
-    let (mean, most) = errors(exact);
-    assert!(mean < 0.0005 && most < 0.005);
-    let (mean, most) = errors(linux);
-    assert!(mean < 0.04 && most < 0.25);
+    let (mut linux, mut exact): (Vec<_>, Vec<_>) = cases.into_iter().partition(is_linux);
+    let (mean, most) = errors(&mut exact);
+    assert!(mean < 0.0005 && most < CLOSE);
+    let (mean, _) = errors(&mut linux);
+    assert!(mean < 0.002 && linux.iter().all(Compared::is_close));
 }
 
 fn single_flows(numbers: core::ops::Range<u64>, congestion: &[&str]) -> Vec<Compared> {
@@ -127,6 +144,11 @@ fn one_cubic_flow_takes_as_long_as_in_the_simulator() {
 }
 
 #[test]
+fn one_bbr_flow_takes_as_long_as_in_the_simulator() {
+    check(single_flows(4000..4200, &["bbr"]));
+}
+
+#[test]
 fn pages_take_as_long_as_in_the_simulator() {
     let page = |number| {
         let mut dice = Dice(number);
@@ -139,9 +161,9 @@ fn pages_take_as_long_as_in_the_simulator() {
         compare("obata-2002", case(number, &["reno", "newreno", "cubic"], &[&objects, &size, &version, &connections]))
     };
     let cases: Vec<Compared> = (2000..2200).filter_map(page).collect();
-    let (late, punctual): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.late_acks > 0);
+    let (mut late, punctual): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.late_acks > 0);
     println!("{} pages on which timers run out though nothing is lost:", late.len());
-    errors(late);
+    errors(&mut late);
     check(punctual);
 }
 
@@ -211,7 +233,7 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
         "nz-us",
     ];
     let only_direct = || vec!["run.architectures=direct".to_owned()];
-    let (mean, most) = errors(shipped.into_iter().filter_map(|name| compare(name, only_direct())).collect());
-    // Hosts take up to 100 µs to answer.
-    assert!(mean < 1e-3 && most < 5e-3);
+    let mut cases: Vec<Compared> = shipped.into_iter().filter_map(|name| compare(name, only_direct())).collect();
+    let (mean, most) = errors(&mut cases);
+    assert!(mean < 1e-3 && most < CLOSE);
 }

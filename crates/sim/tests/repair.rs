@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and may print")]
 
 use farhop_model::recursion::{HopParameters, Parameters, Recursion, Workload};
-use farhop_scenario::{QueueLimit, Scenario, open};
+use farhop_scenario::{Profile, QueueLimit, Scenario, open};
 use farhop_sim::simulate;
 use farhop_units::random::{Dice, Stream};
 
@@ -47,10 +47,16 @@ impl Case {
     }
 }
 
+/// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of so many.
+const SEEDS: u64 = 9;
+
 /// The model's time relative to the simulator's, less one; and the same as if queues never dropped.
 fn error(assignments: &[String]) -> (f64, f64) {
     let scenario: Scenario = open("obata-2002", assignments).unwrap();
-    let sim = simulate(&scenario, 1).rows[0].page_load_s;
+    let seeds = if scenario.tcp.profile == Profile::Linux { SEEDS } else { 1 };
+    let mut simulated: Vec<f64> = (1..=seeds).map(|seed| simulate(&scenario, seed).rows[0].page_load_s).collect();
+    simulated.sort_by(f64::total_cmp);
+    let sim = simulated[simulated.len() / 2];
     let (mut parameters, workload) = (Parameters::of(&scenario), Workload::of(&scenario.page).unwrap());
     let load = Recursion::new().load(&parameters, &workload).unwrap();
     parameters.down = parameters.down.map(|hop| HopParameters { queue: QueueLimit::Unlimited, ..hop });
@@ -92,10 +98,10 @@ fn grid(profile: &str, connections: u32) -> [f64; 3] {
     quantiles(all.into_iter())
 }
 
-/// Linux's batches, jiffies, and what it learns of the size of packets are the simulator's alone. A packet that just fits into a queue
-/// for one of the two and not for the other makes the rest of a load another one.
+/// A packet that just fits into a queue for one of the two and not for the other makes the rest of a load another one; how fast Linux's hosts
+/// answer decides about more of them.
 fn check(profile: &str, [median, nine, most]: [f64; 3]) {
-    let (half, nearly_all) = if profile == "linux" { (0.01, 0.2) } else { (1e-5, 0.02) };
+    let (half, nearly_all) = if profile == "linux" { (1e-3, 0.1) } else { (1e-5, 0.02) };
     assert!(median < half && nine < nearly_all && most < 0.6, "{profile}: {median} {nine} {most}");
 }
 

@@ -25,12 +25,14 @@ pub(crate) struct End {
     pub(crate) receiver: Receiver,
     /// Where packets are dropped, or may be thought so.
     pub(crate) repair: Option<Box<Repair>>,
+    /// When the host gets to answer what has arrived.
+    answering: Ticks,
 }
 
 impl End {
     pub(crate) fn new(config: &TcpConfig, habits: Habits, window: Window) -> Self {
         let (sender, receiver) = (Sender::new(habits, config.mss.get(), window), Receiver::new(config, &habits));
-        Self { sender, receiver, repair: None }
+        Self { sender, receiver, repair: None, answering: Ticks::NEVER }
     }
 
     /// The same, but able to repair; `models`: by a model of the path.
@@ -58,6 +60,7 @@ impl End {
 
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
     pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) -> u64 {
+        self.receiver.note_timestamp(packet.start, packet.sent);
         if let Some(repair) = &mut self.repair {
             repair.hear(&mut self.sender, now, packet);
             let ends = (&mut self.receiver, &self.sender);
@@ -66,9 +69,9 @@ impl End {
         self.sender.on_ack(now, &packet.ack);
         let payload = packet.payload();
         if payload > 0 {
-            let Packet { push, fin, sent, .. } = *packet;
+            let Packet { push, fin, sent, ack: Ack { echo, .. }, .. } = *packet;
             let timeout = self.sender.timeout();
-            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent }, &self.sender.rtt, timeout);
+            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent, echo }, &self.sender.rtt, timeout);
         }
         payload
     }
@@ -102,8 +105,38 @@ impl End {
 
     /// The acknowledgement that a packet carries which leaves now.
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
-        let ack = self.receiver.acknowledge(now, with_data);
-        self.repair.as_ref().map_or(ack, |repair| Ack { echo: repair.echo(), ..ack })
+        self.receiver.acknowledge(now, with_data)
+    }
+
+    /// When what has arrived is answered, together with what arrives until then, if not at once.
+    pub(crate) fn answers_later(&mut self, now: Ticks) -> Option<Ticks> {
+        let has_lost = self.repair.as_ref().is_some_and(|repair| repair.has_lost());
+        let reaction = if has_lost { self.sender.habits.reaction } else { self.sender.reaction() };
+        let is_later = reaction > Ticks::ZERO && self.receiver.due.is_none_or(|due| due > now);
+        if is_later {
+            self.answering = self.answering.min(now + reaction);
+        }
+        is_later.then_some(self.answering)
+    }
+
+    /// Something is to be answered.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.answering < Ticks::NEVER
+    }
+
+    /// The host gets to it now.
+    pub(crate) fn answers_at(&self, now: Ticks) -> bool {
+        self.answering <= now
+    }
+
+    /// Something is, but later, and nothing else is due.
+    pub(crate) fn is_still_reacting(&self, now: Ticks) -> bool {
+        self.is_answering() && self.timer(now) > now
+    }
+
+    /// It is answered now.
+    pub(crate) fn set_answered(&mut self) {
+        self.answering = Ticks::NEVER;
     }
 
     /// When something happens here by itself.
@@ -112,7 +145,7 @@ impl End {
             None => self.sender.probe_due(),
             Some(repair) => repair.timer(&self.sender).min(repair.hello.due),
         };
-        let due = self.receiver.due.unwrap_or(Ticks::NEVER).min(own);
+        let due = self.receiver.due.unwrap_or(Ticks::NEVER).min(own).min(self.answering);
         self.sender.paced_until(now).map_or(due, |paced| paced.min(due))
     }
 }

@@ -1,5 +1,6 @@
 //! What the profiles do differently: a table of timers and rules, each from its own source.
 
+use super::jiffies;
 use super::ticks::Ticks;
 use farhop_scenario::{Congestion, FirstAck, Profile, TcpConfig};
 
@@ -45,6 +46,12 @@ pub(crate) struct Habits {
     pub(crate) send_buffer: u64,
     /// The congestion window counts segments however small.
     pub(crate) counts_segments: bool,
+    /// What may leave at once leaves in batches ([`super::batch`]).
+    pub(crate) batches: bool,
+    /// How long a host takes to answer an acknowledgement with data: what interrupts, wake-ups and queues take on average.
+    pub(crate) reaction: Ticks,
+    /// Timers run out with [`jiffies`], not to the nanosecond.
+    pub(crate) has_jiffies: bool,
     /// Retransmission timeout: least as a whole, least of its variance term, and before the first sample (RFC 6298 §2).
     pub(crate) rto_min: Ticks,
     pub(crate) rto_min_variance: Ticks,
@@ -86,6 +93,9 @@ impl Habits {
             autotunes: false,
             send_buffer: NO_LIMIT,
             counts_segments: false,
+            batches: false,
+            reaction: Ticks::ZERO,
+            has_jiffies: false,
             rto_min: MS(1000),
             rto_min_variance: Ticks::ZERO,
             rto_initial: MS(1000),
@@ -112,6 +122,9 @@ impl Habits {
                 autotunes: true,
                 send_buffer: LINUX_SEND_BUFFER,
                 counts_segments: true,
+                batches: true,
+                reaction: Ticks::from_micros(50),
+                has_jiffies: true,
                 rto_min: MS(200),
                 rto_min_variance: MS(200),
                 rto_max: MS(120_000),
@@ -119,6 +132,13 @@ impl Habits {
                 ..plain
             },
         }
+    }
+}
+
+impl Habits {
+    /// When a timer runs out that is set `now` for `span`.
+    pub(crate) fn expiry(&self, now: Ticks, span: Ticks) -> Ticks {
+        now + if self.has_jiffies { jiffies::wait(span) } else { span }
     }
 }
 

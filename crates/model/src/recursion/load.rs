@@ -230,6 +230,15 @@ impl<'a> Load<'a> {
         Some(())
     }
 
+    /// When the next thing happens.
+    pub(crate) fn soonest(&mut self) -> Ticks {
+        let arrival = |queue: &VecDeque<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
+        let (down, up) = (arrival(&self.buffers.down), arrival(&self.buffers.up));
+        let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
+        let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
+        down.min(up).min(self.buffers.timers.first().0).min(making).min(planned)
+    }
+
     /// Something will be done later, after what is planned for the same time.
     pub(crate) fn plan(&mut self, due: Ticks, what: Planned) {
         let plans = &mut self.buffers.plans;
@@ -248,11 +257,19 @@ impl<'a> Load<'a> {
     }
 
     fn timer_ran_out(&mut self, place: usize) {
+        for side in [Side::Client, Side::Server] {
+            if self.buffers.connections[place].end(side).answers_at(self.now) {
+                return self.flush_late(place, side);
+            }
+        }
         if self.mode == Mode::Repairing {
             return self.repairs_timer_ran_out(place);
         }
         for side in [Side::Client, Side::Server] {
             let end = self.buffers.connections[place].end(side);
+            if end.is_still_reacting(self.now) {
+                continue;
+            }
             let timeout = end.sender.timeout();
             if end.receiver.due.is_some_and(|due| due <= self.now) {
                 end.receiver.delay_ran_out(timeout);
@@ -263,7 +280,7 @@ impl<'a> Load<'a> {
             {
                 self.repeat(place, side, payload);
             }
-            self.flush(place, side);
+            self.flush_late(place, side);
         }
     }
 
@@ -271,6 +288,9 @@ impl<'a> Load<'a> {
         let now = self.now;
         for side in [Side::Client, Side::Server] {
             let connection = &mut self.buffers.connections[place];
+            if connection.end(side).is_still_reacting(now) {
+                continue;
+            }
             let kind = if side == Side::Client { Kind::Syn } else { Kind::SynAck };
             let (expired, answered) = (connection.end(side).run_timers(now), connection.answered_hello);
             self.needless += u64::from(expired.timeout == Some(false));
@@ -279,7 +299,16 @@ impl<'a> Load<'a> {
                 let echo = if side == Side::Client { now } else { answered };
                 self.put(side, Packet { kind, sent: echo, ..Packet::bare(place, now) }, self.hello_bytes(side));
             }
-            self.flush(place, side);
+            self.flush_late(place, side);
+        }
+    }
+
+    /// Sends what a timer lets go, which may be the answer to an acknowledgement.
+    fn flush_late(&mut self, place: usize, side: Side) {
+        let answers = side == Side::Server && self.buffers.connections[place].server.is_answering();
+        self.flush(place, side);
+        if answers {
+            self.consider_skipping(place);
         }
     }
 
@@ -332,6 +361,7 @@ impl<'a> Load<'a> {
         }
         (connection.syn_arrived, connection.answered_hello) = (true, packet.sent);
         connection.syn_ack_sent = Some(now);
+        connection.server.receiver.note_timestamp(0, packet.sent);
         let answer = Packet { kind: Kind::SynAck, ..*packet };
         self.put(Side::Server, answer, self.hello_bytes(Side::Server));
         self.await_answer(place, Side::Server);
@@ -392,7 +422,7 @@ impl<'a> Load<'a> {
             connection.note_arrival(now, packet, self.rtt);
         }
         self.note_late(is_late);
-        self.flush(place, Side::Client);
+        self.answer(place, Side::Client, false);
         if bytes == 0 {
             return;
         }
@@ -410,11 +440,13 @@ impl<'a> Load<'a> {
         let is_late = core::mem::take(&mut connection.server.sender.is_late);
         connection.late = (packet.ack.held, packet.waited);
         self.note_late(is_late);
-        self.flush(place, Side::Server);
+        let is_answered = self.answer(place, Side::Server, bytes == 0);
         if bytes > 0 {
             self.serve(place, bytes);
         }
-        self.consider_skipping(place);
+        if is_answered {
+            self.consider_skipping(place);
+        }
     }
 
     /// An acknowledgement came after its timer would have run out. A sender at a set rate knows better when to expect one.

@@ -5,6 +5,7 @@
 //! Data arrives in order here, so that nothing else demands an acknowledgement but a FIN.
 
 use super::habits::{Acking, Habits, RoundTripTime};
+use super::jiffies::{self, JIFFY};
 use super::ticks::Ticks;
 use farhop_scenario::TcpConfig;
 
@@ -33,18 +34,21 @@ pub(crate) struct Ack {
     pub(crate) last_sent: Ticks,
     /// How long the oldest segment waited for it.
     pub(crate) held: Ticks,
-    /// The timestamp that is echoed; told where packets are dropped.
+    /// The timestamp that is echoed.
     pub(crate) echo: Ticks,
 }
 
 /// One direction's receiver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Receiver {
-    acking: Acking,
-    first_at_once: bool,
+    habits: Habits,
     mss: u64,
     arrived: u64,
     told: u64,
+    /// The furthest byte that was offered room.
+    edge: u64,
+    /// The timestamp to echo: when the earliest packet was sent that the next acknowledgement answers (RFC 7323 §4.3).
+    echo: Ticks,
     /// An acknowledgement is due.
     pub(crate) due: Option<Ticks>,
     /// Segments not yet acknowledged, and the oldest's arrival.
@@ -56,8 +60,9 @@ pub(crate) struct Receiver {
     delay: Ticks,
     answering: bool,
     offer: Offer,
-    /// Time that was skipped, by which a clock that ticks on its own has gone on.
+    /// Time that was skipped, by which a clock that ticks on its own has gone on; and when Linux's did, with that time.
     skipped: Ticks,
+    tick: Option<Ticks>,
 }
 
 /// A segment that arrived.
@@ -68,16 +73,19 @@ pub(crate) struct Arrival {
     pub(crate) push: bool,
     pub(crate) fin: bool,
     pub(crate) sent: Ticks,
+    pub(crate) echo: Ticks,
 }
 
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig, habits: &Habits) -> Self {
+        let offer = Offer::new(config, habits.autotunes);
         Self {
-            acking: habits.acking,
-            first_at_once: habits.first_at_once,
+            habits: *habits,
             mss: config.mss.get(),
             arrived: 0,
             told: 0,
+            edge: offer.size,
+            echo: Ticks::ZERO,
             due: None,
             segments: 0,
             since: Ticks::ZERO,
@@ -86,14 +94,22 @@ impl Receiver {
             quick: 0,
             delay: ATO_MIN,
             answering: false,
-            offer: Offer::new(config, habits.autotunes),
+            offer,
             skipped: Ticks::ZERO,
+            tick: None,
         }
     }
 
     /// The first offer.
     pub(crate) fn offer(&self) -> u64 {
         self.offer.size
+    }
+
+    /// A packet arrived that was sent `at` then, with data from `start` on or without any.
+    pub(crate) fn note_timestamp(&mut self, start: u64, at: Ticks) {
+        if start <= self.told && at >= self.echo {
+            self.echo = at;
+        }
     }
 
     /// Data arrived; `rtt` and `timeout` are what this end's own sender knows.
@@ -105,10 +121,10 @@ impl Receiver {
             (self.since, self.pending.first_sent) = (data.now, data.sent);
         }
         self.pending.last_sent = data.sent;
-        let grew = self.offer.data_arrived(data.now, (data.payload, self.arrived), rtt.least);
-        let at = match self.acking {
+        let grew = self.offer.data_arrived(&data, self.arrived);
+        let at = match self.habits.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
-            _ if self.segments >= 2 || (first && self.first_at_once) => data.now,
+            _ if self.segments >= 2 || (first && self.habits.first_at_once) => data.now,
             Acking::Timer(delay) => data.now + delay,
             Acking::Clock(period) => period.times((data.now + self.skipped).whole(period) + 1).since(self.skipped),
         };
@@ -126,23 +142,36 @@ impl Receiver {
         if full || (!self.answering && (data.push || self.quick > 0)) {
             return data.now;
         }
-        data.now + self.bounded_delay(data.push, sender.0)
+        self.delayed(data.now, self.bounded_delay(data.push, sender.0))
+    }
+
+    /// When an acknowledgement is due that is to be delayed by `span`. The first time tells when the host's clock ticks.
+    fn delayed(&mut self, now: Ticks, span: Ticks) -> Ticks {
+        let clock = now + self.skipped;
+        let known = self.tick.and_then(|tick| jiffies::expiry(clock, span, tick));
+        let due = known.unwrap_or_else(|| self.habits.expiry(clock, span));
+        if self.habits.has_jiffies && self.tick.is_none() {
+            self.tick = Some(due.within(JIFFY));
+        }
+        due.since(self.skipped)
     }
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick ACKs again.
-    fn adapt(&mut self, now: Ticks, quick: u32, timeout: Ticks) {
-        let Some(last) = self.last_arrival else {
-            self.quick = quick;
-            return;
-        };
+    fn adapt(&mut self, now: Ticks, most: u32, timeout: Ticks) {
+        let Some(last) = self.last_arrival else { return self.hurry(most) };
         let gap = now.since(last);
         if gap <= ATO_MIN.per(2) {
             self.delay = self.delay.per(2) + ATO_MIN.per(2);
         } else if gap < self.delay {
             self.delay = (self.delay.per(2) + gap).min(timeout);
         } else if gap > timeout {
-            self.quick = quick;
+            self.hurry(most);
         }
+    }
+
+    /// What comes next is acknowledged segment by segment.
+    fn hurry(&mut self, most: u32) {
+        self.quick = self.quick.max(quick_segments(self.edge.saturating_sub(self.arrived), self.mss, most));
     }
 
     /// tcp_send_delayed_ack().
@@ -164,7 +193,7 @@ impl Receiver {
     /// A packet leaves at `now` and carries an acknowledgement; one with data within the delay makes the connection one that
     /// answers (tcp_event_data_sent()).
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
-        if with_data && matches!(self.acking, Acking::Adaptive { .. }) {
+        if with_data && matches!(self.habits.acking, Acking::Adaptive { .. }) {
             self.answering |= self.last_arrival.is_some_and(|last| now.since(last) < self.delay);
         }
         if self.due.take().is_some() {
@@ -172,17 +201,13 @@ impl Receiver {
         }
         let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
         (self.told, self.segments) = (self.arrived, 0);
-        Ack { up_to: self.arrived, offer: self.offer.size, held, ..self.pending }
+        self.edge = self.edge.max(self.arrived.saturating_add(self.offer.size));
+        Ack { up_to: self.arrived, offer: self.offer.size, held, echo: self.echo, ..self.pending }
     }
 
     /// All bytes before this have arrived.
     pub(crate) fn arrived(&self) -> u64 {
         self.arrived
-    }
-
-    /// All bytes before this are acknowledged.
-    pub(crate) fn told(&self) -> u64 {
-        self.told
     }
 
     /// So much time has been skipped in all.
@@ -192,7 +217,11 @@ impl Receiver {
 
     /// Period of a clock that ticks whether or not there is anything to acknowledge.
     pub(crate) fn clock_period(&self) -> Option<Ticks> {
-        if let Acking::Clock(period) = self.acking { Some(period) } else { None }
+        match self.habits.acking {
+            Acking::Clock(period) => Some(period),
+            Acking::Adaptive { .. } => Some(JIFFY),
+            Acking::Timer(_) => None,
+        }
     }
 
     /// What of the state decides what comes next, relative to `now`.
@@ -201,6 +230,12 @@ impl Receiver {
         let flags = u64::from(self.quick) * 4 + u64::from(self.segments) * 2 + u64::from(self.answering);
         [due, flags, self.delay.raw(), self.offer.size]
     }
+}
+
+/// Segments that are acknowledged one by one: those that fill half of the room that was offered, two if none does (tcp_incr_quickack()).
+fn quick_segments(room: u64, mss: u64, most: u32) -> u32 {
+    let half = room / (2 * mss);
+    u32::try_from(if half == 0 { 2 } else { half }).map_or(most, |half| half.min(most))
 }
 
 /// What is offered beyond what has arrived.
@@ -221,6 +256,17 @@ struct Tuning {
     known_room: u64,
     start: Ticks,
     from: u64,
+    trip: Trip,
+}
+
+/// The round trip as the receiver of data sees it, in milliseconds: from an acknowledgement's sending to the arrival of a full segment
+/// that answers it (tcp_rcv_rtt_measure_ts()). A fall counts at once, a rise by an eighth.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trip {
+    /// The echo that was last seen, to the nanosecond and in milliseconds.
+    last: Ticks,
+    echo: Ticks,
+    estimate: Option<Ticks>,
 }
 
 impl Offer {
@@ -236,14 +282,23 @@ impl Offer {
         let room = (initial / mss * mss).max(mss);
         let known_room = config.payload_in(buffer).get();
         let limit = limit.min(config.payload_in(config.receive_buffer).get());
-        let tuning = Tuning { last_round: mss * LINUX_FIRST_ROUND, room, known_room, start: Ticks::ZERO, from: 0 };
+        let tuning = Tuning {
+            last_round: mss * LINUX_FIRST_ROUND,
+            room,
+            known_room,
+            start: Ticks::ZERO,
+            from: 0,
+            trip: Trip::default(),
+        };
         Self { size: room.min(limit), limit, step: mss * 2, tuning: Some(tuning) }
     }
 
     /// Returns whether the offer grew.
-    fn data_arrived(&mut self, now: Ticks, (payload, arrived): (u64, u64), rtt: Option<Ticks>) -> bool {
+    fn data_arrived(&mut self, data: &Arrival, arrived: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
-        if rtt.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
+        let Arrival { now, payload, echo, .. } = *data;
+        tuning.trip.measure(now, echo, payload >= self.step / 2);
+        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
             tuning.end_round(now, arrived);
         }
         if payload >= self.step / 2 {
@@ -258,15 +313,36 @@ impl Offer {
     }
 }
 
+impl Trip {
+    fn measure(&mut self, now: Ticks, echo: Ticks, is_full: bool) {
+        if core::mem::replace(&mut self.last, echo) == echo {
+            return;
+        }
+        let echo = echo.whole_millis();
+        if echo == self.echo {
+            return;
+        }
+        self.echo = echo;
+        let sample = now.whole_millis().since(echo);
+        if is_full && sample > Ticks::ZERO {
+            self.estimate = Some(match self.estimate {
+                Some(before) if sample > before => before.since(before.per(8)) + sample.per(8),
+                _ => sample,
+            });
+        }
+    }
+}
+
 impl Tuning {
     fn end_round(&mut self, now: Ticks, arrived: u64) {
         let bytes = arrived - self.from;
         (self.start, self.from) = (now, arrived);
         if bytes > self.last_round {
             // Twice, as the measurement is a round late; and the growth twice again, to let slow start double.
-            let twice = u128::from(bytes) * 2;
-            let growth = twice * u128::from(bytes - self.last_round) / u128::from(self.last_round.max(1));
-            self.room = self.room.max(u64::try_from(twice + growth * 2).unwrap_or(u64::MAX));
+            let growth =
+                u128::from(bytes) * u128::from(bytes - self.last_round) * 4 / u128::from(self.last_round.max(1));
+            let room = u128::from(bytes) * 2 + growth;
+            self.room = self.room.max(u64::try_from(room).unwrap_or(u64::MAX));
             self.last_round = bytes;
         }
     }
@@ -283,7 +359,7 @@ mod tests {
     /// When a segment that arrives at `ms` is acknowledged, in ms after it; the acknowledgement leaves then.
     fn delay(receiver: &mut Receiver, ms: u64) -> u64 {
         let (sent, push, fin) = (Ticks::ZERO, false, false);
-        let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent };
+        let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent, echo: sent };
         receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
         let due = receiver.due.unwrap();
         receiver.acknowledge(due, false);
@@ -292,7 +368,7 @@ mod tests {
 
     /// One whose offer does not grow, which the sender would hear of soon.
     fn receiver(profile: Profile, first_ack: FirstAck) -> Receiver {
-        let config = TcpConfig { first_ack, max_window: Some(Bytes::kib(32)), ..TcpConfig::of(profile) };
+        let config = TcpConfig { first_ack, max_window: Some(Bytes::kb(60)), ..TcpConfig::of(profile) };
         Receiver::new(&config, &Habits::of(&config))
     }
 
@@ -301,7 +377,7 @@ mod tests {
         assert_eq!(delay(&mut receiver(Profile::Rfc, FirstAck::Delayed), 50), 200);
         assert_eq!(delay(&mut receiver(Profile::Rfc, FirstAck::Immediate), 50), 0);
         assert_eq!(delay(&mut receiver(Profile::Bsd1997, FirstAck::Delayed), 50), 150, "its clock ticks at 200");
-        assert_eq!(delay(&mut receiver(Profile::Linux, FirstAck::Delayed), 50), 40);
+        assert_eq!(delay(&mut receiver(Profile::Linux, FirstAck::Delayed), 50), 42, "half a jiffy more");
     }
 
     #[test]
@@ -309,7 +385,7 @@ mod tests {
         let mut receiver = receiver(Profile::Linux, FirstAck::Immediate);
         let delays: Vec<u64> = (0..18).map(|ms| delay(&mut receiver, ms)).collect();
         assert_eq!(delays[..16], [0; 16]);
-        assert_eq!(delays[16..], [40, 40]);
+        assert_eq!(delays[16..], [42, 41], "the first time tells when the clock ticks");
     }
 
     #[test]

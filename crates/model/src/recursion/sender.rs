@@ -5,12 +5,14 @@
 //! links provoke though nothing is lost. That the timer for retransmissions has run out is only noted here, and repaired by
 //! [`super::repair`].
 
+use super::batch::Batch;
 use super::habits::{self, Habits, RoundTripTime};
 use super::receiver::Ack;
 use super::short::Short;
 use super::ticks::Ticks;
 use super::usage::Usage;
 use super::window::{Acked, Window};
+use std::collections::VecDeque;
 
 /// What keeps a sender with data from sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,10 +41,10 @@ pub(crate) struct Piece {
 }
 
 /// One direction's sender.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sender {
-    habits: Habits,
-    mss: u64,
+    pub(super) habits: Habits,
+    pub(super) mss: u64,
     initial: u64,
     pub(crate) window: Window,
     pub(crate) rtt: RoundTripTime,
@@ -63,7 +65,17 @@ pub(crate) struct Sender {
     largest: u64,
     pub(crate) hold: Hold,
     usage: Usage,
-    last_data: Ticks,
+    pub(super) last_data: Ticks,
+    pub(super) batch: Batch,
+    /// New data waits for company, and no loss is known.
+    is_deferred: bool,
+    pub(super) is_calm: bool,
+    /// Bytes per second at which a controller spreads segments.
+    pub(super) pacing: Option<u64>,
+    /// Where what left at each time ends, of what is not acknowledged; where batches are sent.
+    departures: VecDeque<(u64, Ticks)>,
+    /// When the first of these was sent, where a repair knows.
+    pub(super) oldest: Option<Ticks>,
     pub(super) unsettled: bool,
     /// When pacing allows the next segment but for what may leave ahead of it, and how long that takes.
     paced: Ticks,
@@ -90,8 +102,9 @@ pub(super) enum Probe {
     Sent { end: u64, repeats: bool },
 }
 
-/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way.
-pub(super) const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
+/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way; Linux's else (TCP_TIMEOUT_MIN_US).
+const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
+const LEAST_ALLOWANCE: Ticks = Ticks::from_millis(2);
 
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
@@ -117,6 +130,12 @@ impl Sender {
             hold: Hold::Nothing,
             usage: Usage::default(),
             last_data: Ticks::ZERO,
+            batch: Batch::default(),
+            is_deferred: false,
+            is_calm: true,
+            pacing: None,
+            departures: VecDeque::new(),
+            oldest: None,
             unsettled: false,
             paced: Ticks::ZERO,
             ahead: Ticks::ZERO,
@@ -132,6 +151,15 @@ impl Sender {
 
     pub(crate) fn timeout(&self) -> Ticks {
         self.rtt.timeout(&self.habits)
+    }
+
+    pub(super) fn expiry(&self, now: Ticks, span: Ticks) -> Ticks {
+        self.habits.expiry(now, span)
+    }
+
+    /// How long the host takes to answer what has arrived, if it has something to send.
+    pub(crate) fn reaction(&self) -> Ticks {
+        if self.written > self.next { self.habits.reaction } else { Ticks::ZERO }
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -166,12 +194,14 @@ impl Sender {
         }
         self.is_late |= now > self.timer;
         let bytes = ack.up_to - self.acknowledged;
+        while self.departures.pop_front_if(|(end, _)| *end <= ack.up_to).is_some() {}
         let counted = bytes + self.short.leave(ack.up_to);
         self.acknowledged = ack.up_to;
         if self.is_clear(ack.up_to - bytes) {
             self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
+            self.rtt.note_least(now.since(ack.last_sent));
         }
-        self.timer = if self.in_flight() > 0 { now + self.timeout() } else { Ticks::NEVER };
+        self.timer = if self.in_flight() > 0 { self.expiry(now, self.timeout()) } else { Ticks::NEVER };
         self.judge_probe(ack.up_to, false);
         self.grow(now, ack, counted);
         self.schedule_probe(now);
@@ -193,7 +223,7 @@ impl Sender {
     }
 
     /// What is on the way as the congestion window counts it.
-    fn counted(&self) -> u64 {
+    pub(super) fn counted(&self) -> u64 {
         self.network.unwrap_or_else(|| self.in_flight() + self.short.lack())
     }
 
@@ -229,6 +259,7 @@ impl Sender {
         }
         let piece = self.next_new(now, true);
         if piece.is_none() {
+            self.batch = Batch::default();
             self.settle(now);
         }
         piece
@@ -246,6 +277,11 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let payload = self.fitting(waiting, now)?;
+        if self.habits.batches && self.defers(now, waiting) {
+            (self.is_deferred, self.hold) = (true, Hold::Congestion);
+            return None;
+        }
+        let push = self.habits.batches && self.leaves_in_batch(waiting);
         let start = self.next;
         self.unsettled = true;
         self.last_data = now;
@@ -253,8 +289,37 @@ impl Sender {
         self.note_short(payload);
         self.last_payload = payload;
         self.probing = false;
-        self.timer = self.timer.min(now + self.timeout());
-        Some(Piece { start, payload, push: payload == waiting, again: false, hold: self.hold })
+        if self.timer == Ticks::NEVER {
+            self.timer = self.expiry(now, self.timeout());
+        }
+        self.note_departure(now);
+        Some(Piece { start, payload, push: push || payload == waiting, again: false, hold: self.hold })
+    }
+
+    /// The next segment, of `waiting` bytes, leaves in a batch; whether it is the last of one of several.
+    fn leaves_in_batch(&mut self, waiting: u64) -> bool {
+        let mut batch = self.batch;
+        let push = batch.send(|| {
+            let room = self.window.size.saturating_sub(self.counted());
+            self.batch_of(room, waiting)
+        });
+        self.batch = batch;
+        push
+    }
+
+    fn note_departure(&mut self, now: Ticks) {
+        if !self.habits.batches || self.network.is_some() {
+            return;
+        }
+        match self.departures.back_mut() {
+            Some((end, at)) if *at == now => *end = self.next,
+            _ => self.departures.push_back((self.next, now)),
+        }
+    }
+
+    /// When the first segment was sent that is not acknowledged.
+    pub(super) fn first_sent(&self) -> Option<Ticks> {
+        self.oldest.or_else(|| self.departures.front().map(|(_, at)| *at))
     }
 
     /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
@@ -308,10 +373,15 @@ impl Sender {
         (paced > now && self.accepted > self.next && self.fits(self.mss) && self.edge > self.next).then_some(paced)
     }
 
+    /// Bytes beyond what was sent that the receiver has room for.
+    pub(super) fn room_offered(&self) -> u64 {
+        self.edge.saturating_sub(self.next)
+    }
+
     /// How much of what waits the receiver takes: a full segment, all there is, or half the largest offer (RFC 1122 §4.2.3.4).
     fn taken_of(&self, waiting: u64) -> u64 {
         let wanted = waiting.min(self.mss);
-        let allowed = wanted.min(self.edge.saturating_sub(self.next));
+        let allowed = wanted.min(self.room_offered());
         if allowed < wanted && allowed.saturating_mul(2) < self.largest { 0 } else { allowed }
     }
 
@@ -342,7 +412,7 @@ impl Sender {
         let floor = self.initial.min(self.window.size);
         let size = if self.habits.gentle_restart {
             let halvings = Ticks::whole(idle.since(Ticks::from_nanos(1)), timeout).min(63);
-            (self.window.size >> halvings).max(floor)
+            (self.whole(self.window.size >> halvings)).max(floor)
         } else {
             floor
         };
@@ -363,13 +433,18 @@ impl Sender {
         if !self.habits.validates {
             return;
         }
-        let (limited, in_flight) = (!self.fits(self.mss), self.counted());
+        let (limited, in_flight) = (core::mem::take(&mut self.is_deferred) || !self.fits(self.mss), self.counted());
         self.usage.update(limited, in_flight, self.acknowledged, self.next);
         let timeout = self.timeout();
         let decayed = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial);
         if let Some(size) = decayed.filter(|_| may_decay) {
-            self.window.shrink(size, Ticks::ZERO);
+            self.window.shrink(self.whole(size), Ticks::ZERO);
         }
+    }
+
+    /// The whole segments of a window, where it is segments that are counted.
+    fn whole(&self, window: u64) -> u64 {
+        if self.habits.counts_segments { window / self.mss * self.mss } else { window }
     }
 
     /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
@@ -382,8 +457,18 @@ impl Sender {
             return;
         };
         let lone = self.in_flight() == self.last_payload;
-        let wait = rtt.times(2) + if lone { LONE_SEGMENT } else { Ticks::ZERO };
-        self.probe = Some(Probe::Due(self.timer.min(now + wait)));
+        let due = self.probe_after(now, rtt, lone);
+        self.probe = Some(Probe::Due(self.timer.min(due)));
+    }
+
+    /// Two round trips from now, and an allowance for a delayed acknowledgement if a lone segment is on the way.
+    pub(super) fn probe_after(&self, now: Ticks, rtt: Ticks, is_lone: bool) -> Ticks {
+        if is_lone { self.expiry(now, rtt.times(2) + LONE_SEGMENT) } else { self.allowing_expiry(now, rtt.times(2)) }
+    }
+
+    /// When a timer for `span` runs out that is never for less than Linux allows.
+    pub(super) fn allowing_expiry(&self, now: Ticks, span: Ticks) -> Ticks {
+        self.expiry(now, span + LEAST_ALLOWANCE)
     }
 
     pub(crate) fn probe_due(&self) -> Ticks {
@@ -398,7 +483,7 @@ impl Sender {
         let repeats = fresh == 0;
         self.probing = !repeats;
         self.probe = Some(Probe::Sent { end: self.next + if repeats { 0 } else { fresh }, repeats });
-        self.timer = now + self.timeout();
+        self.timer = self.expiry(now, self.timeout());
         if repeats {
             self.repeated = Some((self.next - self.last_payload, self.next));
         }
@@ -432,12 +517,24 @@ impl Sender {
     }
 
     /// What of the state decides what comes next without the congestion window's limiting.
-    pub(crate) fn fingerprint(&self) -> [u64; 3] {
+    pub(crate) fn fingerprint(&self, now: Ticks) -> [u64; 4] {
         [
             self.in_flight(),
             self.accepted.min(self.next.saturating_add(self.buffer)) - self.next,
             u64::from(self.blocked),
+            now.since(self.last_data).raw(),
         ]
+    }
+
+    /// There is memory already.
+    pub(crate) fn reuse(&mut self, departures: VecDeque<(u64, Ticks)>) {
+        self.departures = departures;
+        self.departures.clear();
+    }
+
+    /// Memory for another one.
+    pub(crate) fn into_memory(self) -> VecDeque<(u64, Ticks)> {
+        self.departures
     }
 
     /// Bytes of what is written that nothing has touched yet.

@@ -44,7 +44,7 @@ struct Round {
     /// All that is on the way, mixed.
     digest: u64,
     receiver: [u64; 4],
-    sender: [u64; 3],
+    sender: [u64; 4],
     backlogs: [[Fine; MOST_HOPS]; 2],
     clock_phase: u64,
 }
@@ -164,7 +164,7 @@ impl Load<'_> {
             bytes: sender.acknowledged - skipping.from.1.min(sender.acknowledged),
             digest: self.on_the_way(place, sender.acknowledged),
             receiver: connection.client.receiver.fingerprint(self.now),
-            sender: sender.fingerprint(),
+            sender: sender.fingerprint(self.now),
             backlogs: [self.down.backlog(self.now), self.up.backlog(self.now)],
             clock_phase: self.clock_phase(connection),
         };

@@ -20,6 +20,10 @@ impl Ticks {
         Self(nanos)
     }
 
+    pub(crate) const fn from_micros(micros: u64) -> Self {
+        Self(micros.saturating_mul(1000))
+    }
+
     pub(crate) const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
@@ -43,6 +47,14 @@ impl Ticks {
 
     pub(crate) const fn per(self, count: u64) -> Self {
         Self(self.0 / count)
+    }
+
+    /// What is left of it beyond whole `spans`.
+    pub(crate) const fn within(self, spans: Self) -> Self {
+        match self.0.checked_rem(spans.0) {
+            Some(rest) => Self(rest),
+            None => self,
+        }
     }
 
     /// The number of whole `spans` in this one.

@@ -1,8 +1,9 @@
-//! How the congestion window grows without loss: slow start (RFC 5681 §3.1), CUBIC with HyStart (RFC 9438; Ha & Rhee 2011, as in
-//! Linux's tcp_cubic.c), and a window that others set (BBR's, [`super::repair`]).
+//! How the congestion window grows without loss: slow start (RFC 5681 §3.1), CUBIC with HyStart++ (RFC 9438, 9406) or as Linux has it
+//! ([`super::linux_cubic`]), and a window that others set (BBR's, [`super::repair`]).
 //!
 //! Reno and NewReno differ in recovery only and are one here.
 
+use super::linux_cubic::{LOW_WINDOW, LinuxCubic};
 use super::ticks::{Pace, Ticks};
 use farhop_scenario::Congestion;
 
@@ -39,34 +40,23 @@ enum Control {
         credit: u64,
     },
     Cubic {
-        exit: Exit,
+        exit: HyStartPlusPlus,
         growth: Option<Growth>,
         /// The window at the last loss, in segments: W_max.
         most: Option<f64>,
     },
+    LinuxCubic(LinuxCubic),
     /// No congestion control here: a fixed rate, a remembered window, a model of the path.
     Fixed,
 }
 
-/// What ends slow start: Linux's HyStart, or HyStart++.
-#[derive(Debug, Clone, Copy)]
-enum Exit {
-    Classic(HyStart),
-    PlusPlus(HyStartPlusPlus),
-}
-
 impl Window {
-    /// Linux counts bytes in slow start and has its own HyStart.
+    /// Linux counts bytes in slow start and has its own CUBIC.
     pub(crate) fn new(congestion: Congestion, mss: u64, initial: u64, byte_counting: bool) -> Self {
         let control = match congestion {
             Congestion::Reno | Congestion::NewReno => Control::Reno { credit: 0 },
-            Congestion::Cubic => {
-                let exit = match byte_counting {
-                    true => Exit::Classic(HyStart::default()),
-                    false => Exit::PlusPlus(HyStartPlusPlus::default()),
-                };
-                Control::Cubic { exit, growth: None, most: None }
-            }
+            Congestion::Cubic if byte_counting => Control::LinuxCubic(LinuxCubic::default()),
+            Congestion::Cubic => Control::Cubic { exit: HyStartPlusPlus::default(), growth: None, most: None },
             Congestion::Bbr => Control::Fixed,
         };
         Self { mss, size: initial, threshold: None, byte_counting, control, burst: None }
@@ -135,16 +125,16 @@ impl Window {
             Control::Fixed => return,
             Control::Reno { credit } => {
                 *credit = 0;
-                flight / 2
+                if self.byte_counting { flight / 2 / self.mss * self.mss } else { flight / 2 }
             }
-            Control::Cubic { exit, growth, most } => {
+            Control::Cubic { growth, most, .. } => {
                 let window = segments(self.size, self.mss);
                 let releases = most.is_some_and(|most| window < most);
                 *most = Some(if releases { window * (1.0 + BETA) / 2.0 } else { window });
                 *growth = None;
-                let reduced = whole_bytes(segments(self.size, 1) * BETA);
-                if matches!(exit, Exit::Classic(_)) { reduced / self.mss * self.mss } else { reduced }
+                whole_bytes(segments(self.size, 1) * BETA)
             }
+            Control::LinuxCubic(cubic) => cubic.on_loss(self.size / self.mss) * self.mss,
         };
         let threshold = reduced.max(2 * self.mss);
         (self.size, self.threshold) = (threshold, Some(threshold));
@@ -156,11 +146,10 @@ impl Window {
             return;
         }
         self.on_loss(flight);
-        if let Control::Cubic { exit, most, .. } = &mut self.control {
-            *most = None;
-            if let Exit::Classic(hystart) = exit {
-                *hystart = HyStart::default();
-            }
+        match &mut self.control {
+            Control::Cubic { most, .. } => *most = None,
+            Control::LinuxCubic(cubic) => cubic.forget(),
+            Control::Reno { .. } | Control::Fixed => {}
         }
     }
 
@@ -172,11 +161,13 @@ impl Window {
 
     /// The window was not used: it is at most `size` now, and three quarters of it are remembered (RFC 2861 §3).
     pub(crate) fn shrink(&mut self, size: u64, idle: Ticks) {
-        let remembered = self.size / 4 * 3;
+        let whole = |bytes: u64| bytes / self.mss * self.mss;
+        let remembered = whole(self.size / 2) + whole(self.size / 4);
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
         match &mut self.control {
             Control::Fixed => return,
             Control::Cubic { growth: Some(growth), .. } => growth.start += idle,
+            Control::LinuxCubic(cubic) => cubic.pause(idle),
             Control::Cubic { .. } | Control::Reno { .. } => {}
         }
         self.size = self.size.min(size).max(self.mss);
@@ -184,18 +175,17 @@ impl Window {
 
     /// Gives how much of the acknowledged bytes counts for slow start.
     fn watch(&mut self, ack: &Acked) -> u64 {
-        let (on, large) = (self.in_slow_start(), self.size >= self.mss * LOW_WINDOW);
-        let Control::Cubic { exit, growth, .. } = &mut self.control else { return ack.bytes };
-        match exit {
-            Exit::Classic(hystart) => {
-                let young = growth.is_some_and(|growth| ack.now.since(growth.start) < SETTLING);
-                if !young && hystart.should_leave(ack, on, large) {
+        let on = self.in_slow_start();
+        match &mut self.control {
+            Control::Reno { .. } | Control::Fixed => ack.bytes,
+            Control::LinuxCubic(cubic) => {
+                if cubic.should_leave(ack, on, self.size >= LOW_WINDOW * self.mss) {
                     self.threshold = Some(self.size);
                 }
                 ack.bytes
             }
-            Exit::PlusPlus(_) if self.threshold.is_some() => ack.bytes,
-            Exit::PlusPlus(hystart) => match hystart.judge(ack) {
+            Control::Cubic { .. } if self.threshold.is_some() => ack.bytes,
+            Control::Cubic { exit, .. } => match exit.judge(ack) {
                 Stage::SlowStart => ack.bytes,
                 Stage::Conservative => ack.bytes / GROWTH_DIVISOR,
                 Stage::Over => {
@@ -238,14 +228,12 @@ impl Window {
                     self.size += self.mss;
                 }
             }
-            Control::Cubic { exit, growth, most } => {
+            Control::LinuxCubic(cubic) => {
+                let (size, acked) = (self.size / self.mss, bytes / self.mss);
+                self.size += self.mss * cubic.grow(ack.now, size.max(1), acked);
+            }
+            Control::Cubic { growth, most, .. } => {
                 let growth = growth.get_or_insert_with(|| Growth::new(ack.now, window, *most));
-                if let Exit::Classic(hystart) = exit {
-                    let (size, acked) = (self.size / self.mss, bytes / self.mss);
-                    let at = ack.now + hystart.least.unwrap_or(Ticks::ZERO);
-                    self.size += self.mss * growth.as_in_linux(at, size.max(1), acked);
-                    return;
-                }
                 growth.fraction += growth.by_the_rfc(ack, window, segments(bytes, self.mss)) * segments(self.mss, 1);
                 let whole = growth.fraction.floor();
                 growth.fraction -= whole;
@@ -269,15 +257,11 @@ fn whole_bytes(bytes: f64) -> u64 {
 #[derive(Debug, Clone, Copy)]
 struct Growth {
     start: Ticks,
-    /// Where the plateau lies, in segments, and the time to it: K. Whether a loss has shown that.
+    /// Where the plateau lies, in segments, and the time to it: K.
     plateau: f64,
     to_plateau: f64,
-    is_known: bool,
     /// W_est of the Reno-friendly region.
     reno: f64,
-    /// Segments acknowledged since Linux's W_est last grew, and since the window did.
-    acked: u64,
-    credit: u64,
     /// Growth that is not yet a whole byte.
     fraction: f64,
 }
@@ -286,12 +270,6 @@ struct Growth {
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * 0.3 / 1.7;
-/// Linux: acknowledged segments per segment of growth, at most while no loss has shown where the plateau is, and at least; and windows
-/// on the plateau.
-const PER_SEGMENT: (u64, u64) = (20, 2);
-const ON_PLATEAU: u64 = 100;
-/// Linux's α: a segment per 15/8 windows.
-const RENO_EIGHTHS: u64 = 15;
 /// No window that anybody sets is so large.
 const FOR_EVER: u64 = u64::MAX / 8;
 
@@ -299,8 +277,7 @@ impl Growth {
     fn new(start: Ticks, window: f64, most: Option<f64>) -> Self {
         let plateau = most.unwrap_or(window).max(window);
         let to_plateau = libm::cbrt((plateau - window) / C);
-        let is_known = most.is_some();
-        Self { start, plateau, to_plateau, is_known, reno: window, acked: 0, credit: 0, fraction: 0.0 }
+        Self { start, plateau, to_plateau, reno: window, fraction: 0.0 }
     }
 
     fn cubic(&self, at: Ticks) -> f64 {
@@ -318,92 +295,15 @@ impl Growth {
         };
         grown.max(0.0)
     }
-
-    /// bictcp_update() and tcp_cong_avoid_ai().
-    fn as_in_linux(&mut self, at: Ticks, window: u64, acked: u64) -> u64 {
-        let gain = self.cubic(at) - segments(window, 1);
-        let mut per_segment = ON_PLATEAU * window;
-        if gain >= 1.0 {
-            per_segment = whole_bytes(segments(window, 1) / gain.floor());
-        }
-        if !self.is_known {
-            per_segment = per_segment.min(PER_SEGMENT.0);
-        }
-        self.acked += acked;
-        let per_reno = (window * RENO_EIGHTHS / 8).max(1);
-        self.reno += segments(self.acked / per_reno, 1);
-        self.acked %= per_reno;
-        let ahead = whole_bytes((self.reno - segments(window, 1)).max(0.0));
-        if let Some(most) = window.checked_div(ahead) {
-            per_segment = per_segment.min(most);
-        }
-        self.spend(per_segment.max(PER_SEGMENT.1), acked)
-    }
-
-    fn spend(&mut self, per_segment: u64, acked: u64) -> u64 {
-        let mut grown = 0;
-        if self.credit >= per_segment {
-            (self.credit, grown) = (0, 1);
-        }
-        self.credit += acked;
-        grown += self.credit / per_segment;
-        self.credit %= per_segment;
-        grown
-    }
 }
 
-/// For how long after slow start Linux's HyStart takes no samples.
-const SETTLING: Ticks = Ticks::from_millis(1000);
 /// CSS_GROWTH_DIVISOR and CSS_ROUNDS (RFC 9406 §4.3).
 const GROWTH_DIVISOR: u64 = 4;
 const CONSERVATIVE_ROUNDS: u32 = 5;
 
-/// `hystart_low_window`, in segments.
-const LOW_WINDOW: u64 = 16;
-/// `hystart_ack_delta_us`.
-const ACK_DELTA: Ticks = Ticks::from_millis(2);
-/// HYSTART_MIN_SAMPLES.
+/// RFC 9406 §4.3: N_RTT_SAMPLE, MIN_RTT_THRESH and MAX_RTT_THRESH.
 const MIN_SAMPLES: u32 = 8;
-/// HYSTART_DELAY_MIN and HYSTART_DELAY_MAX.
 const DELAY_BOUNDS: (Ticks, Ticks) = (Ticks::from_millis(4), Ticks::from_millis(16));
-/// Upper bound of hystart_ack_delay().
-const BURST_ALLOWANCE: Ticks = Ticks::from_millis(1);
-
-/// Leaving slow start at a long train of ACKs or at a longer round-trip time.
-#[derive(Debug, Clone, Copy, Default)]
-struct HyStart {
-    least: Option<Ticks>,
-    found: bool,
-    round: Option<Round>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Round {
-    start: Ticks,
-    last: Ticks,
-    end: u64,
-    least: Ticks,
-    samples: u32,
-}
-
-impl HyStart {
-    /// Rounds are followed from the first ACK on and judged once the window is `large` enough.
-    fn should_leave(&mut self, ack: &Acked, on: bool, large: bool) -> bool {
-        let base = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
-        self.least = Some(base);
-        if self.found || !on {
-            return false;
-        }
-        if self.round.is_none_or(|round| ack.up_to > round.end) {
-            let (start, last) = (ack.now, ack.now);
-            self.round = Some(Round { start, last, end: ack.next, least: Ticks::NEVER, samples: 0 });
-        }
-        let Some(round) = self.round.as_mut().filter(|_| large) else { return false };
-        let long = round.train_exceeds((base + BURST_ALLOWANCE).per(2), ack.now);
-        self.found = round.delay_exceeds(base + base.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1), ack.rtt) || long;
-        self.found
-    }
-}
 
 /// HyStart++ (RFC 9406 §4.2): slow start becomes conservative when the round-trip time of a round has grown by an eighth.
 #[derive(Debug, Clone, Copy, Default)]
@@ -452,25 +352,6 @@ impl HyStartPlusPlus {
         {
             self.conservative = Some((least, 1));
         }
-    }
-}
-
-impl Round {
-    fn train_exceeds(&mut self, most: Ticks, now: Ticks) -> bool {
-        if now.since(self.last) > ACK_DELTA {
-            return false;
-        }
-        self.last = now;
-        now.since(self.start) > most
-    }
-
-    fn delay_exceeds(&mut self, most: Ticks, rtt: Ticks) -> bool {
-        self.least = self.least.min(rtt);
-        if self.samples < MIN_SAMPLES {
-            self.samples += 1;
-            return false;
-        }
-        self.least > most
     }
 }
 

@@ -69,11 +69,31 @@ impl Load<'_> {
                 break;
             }
         }
-        if self.buffers.connections[place].end(side).receiver.due.is_some_and(|due| due <= now) {
+        let end = self.buffers.connections[place].end(side);
+        end.set_answered();
+        if end.receiver.due.is_some_and(|due| due <= now) {
             self.send(place, side, None);
         }
-        let timer = self.buffers.connections[place].timer(now);
-        self.buffers.timers.set(place, timer, now);
+        self.set_timer(place);
+    }
+
+    /// Sends what an arrival allows, if not later, when the host gets to it; whether it did. Nothing more is done about one that is `bare`, so
+    /// that time may go on to when the host does if nothing else happens until then.
+    pub(crate) fn answer(&mut self, place: usize, side: Side, bare: bool) -> bool {
+        if let Some(later) = self.buffers.connections[place].end(side).answers_later(self.now) {
+            if !bare || self.soonest() <= later {
+                self.set_timer(place);
+                return false;
+            }
+            self.now = later;
+        }
+        self.flush(place, side);
+        true
+    }
+
+    fn set_timer(&mut self, place: usize) {
+        let timer = self.buffers.connections[place].timer(self.now);
+        self.buffers.timers.set(place, timer, self.now);
     }
 
     /// Puts a segment on the wire, or an acknowledgement alone.
@@ -268,7 +288,10 @@ impl Load<'_> {
         server.receiver.set_skipped(self.skipped);
         let place = self.buffers.vacant.pop().unwrap_or(self.buffers.connections.len());
         if let Some(connection) = self.buffers.connections.get_mut(place) {
-            (connection.client, connection.server) = (client, server);
+            for (end, new) in [(&mut connection.client, client), (&mut connection.server, server)] {
+                let memory = core::mem::replace(end, new).sender.into_memory();
+                end.sender.reuse(memory);
+            }
         } else {
             self.buffers.connections.push(Connection::new(client, server));
             self.buffers.timers.push();

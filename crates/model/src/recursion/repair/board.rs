@@ -178,6 +178,11 @@ impl Board {
         self.charge(segment.end - segment.start)
     }
 
+    /// The handshake's packet has arrived: Linux counts it as a segment.
+    pub(super) fn deliver_hello(&mut self) {
+        self.rate.count(self.charge(0));
+    }
+
     /// The number of the transmission that was sent last.
     pub(crate) fn last_order(&self) -> u32 {
         u32::try_from(self.sent).unwrap_or(u32::MAX)

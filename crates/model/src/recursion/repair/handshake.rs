@@ -20,7 +20,7 @@ impl Default for Hello {
 impl Repair {
     /// The packet has been sent.
     pub(crate) fn said_hello(&mut self, sender: &Sender, now: Ticks) {
-        self.hello.due = now + sender.timeout();
+        self.hello.due = sender.expiry(now, sender.timeout());
     }
 
     /// Nothing was heard, and it is sent again.
@@ -33,6 +33,7 @@ impl Repair {
     /// The other side has answered what was sent at `echo`. RFC 5681 §3.1: a lost SYN means a window of one segment.
     pub(crate) fn heard_hello(&mut self, sender: &mut Sender, now: Ticks, echo: Ticks) {
         self.hello.due = Ticks::NEVER;
+        self.board.deliver_hello();
         if self.hello.repetitions == 0 {
             sender.handshake_sample(now.since(echo));
         } else if self.habits.undoes {

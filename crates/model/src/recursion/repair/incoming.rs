@@ -1,7 +1,5 @@
 //! What has arrived beyond a hole, and what that makes of what arrives next.
 
-use crate::recursion::ticks::Ticks;
-
 /// A receiver's account of what did not come in order.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
@@ -9,8 +7,6 @@ pub(crate) struct Incoming {
     islands: Vec<(u64, u64)>,
     /// The last transmission that arrived.
     heard: u32,
-    /// The timestamp to echo: when the earliest segment was sent that the next acknowledgement answers (RFC 7323 §4.3).
-    echo: Ticks,
 }
 
 /// What a segment brought.
@@ -25,17 +21,6 @@ pub(super) struct Brought {
 impl Incoming {
     pub(super) fn heard(&self) -> u32 {
         self.heard
-    }
-
-    pub(super) fn echo(&self) -> Ticks {
-        self.echo
-    }
-
-    /// Something arrived that was sent `at` then and begins where `told`, the last acknowledgement, ends, or before.
-    pub(super) fn note_timestamp(&mut self, start: u64, told: u64, at: Ticks) {
-        if start <= told && at >= self.echo {
-            self.echo = at;
-        }
     }
 
     /// Transmission `order` of the segment from `start` to `end` arrived, with all before `expected` there.

@@ -70,7 +70,8 @@ impl Repair {
         }
         let is_clear = self.phase != Phase::Open || self.board.arrived() as u64 >= DUPLICATES;
         let patience = if is_clear { Ticks::ZERO } else { self.patience.span(&sender.rtt) };
-        self.look_again = self.board.lose_overtaken(now, patience).unwrap_or(Ticks::NEVER);
+        let pending = self.board.lose_overtaken(now, patience);
+        self.look_again = pending.map_or(Ticks::NEVER, |at| sender.allowing_expiry(now, at.since(now)));
     }
 
     pub(super) fn look_again(&mut self, sender: &mut Sender, now: Ticks) {

@@ -114,12 +114,22 @@ impl Repair {
         }
     }
 
+    /// Whether something is lost that was not sent again.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.board.lost() > 0
+    }
+
     /// An acknowledgement arrived.
     pub(crate) fn hear(&mut self, sender: &mut Sender, now: Ticks, packet: &Packet) {
         let (ack, is_bare) = (&packet.ack, packet.payload == 0);
         self.new_first = false;
         let moved = sender.update_offer(ack.up_to, ack.offer);
         let mut news = self.take_in(sender, now, ack, u64::from(packet.heard));
+        if news.covered.twice.is_some() {
+            // That is a delivery too (tcp_check_dsack()).
+            self.board.rate.count(self.mss);
+            news.covered.delivered += self.mss;
+        }
         news.duplicate = !news.advanced && !moved && is_bare && news.covered.beyond == 0;
         self.measure(sender, now, &news);
         if self.habits.sack {
@@ -168,7 +178,7 @@ impl Repair {
         // RFC 6298 §5.2-5.3. What arrives out of order counts as long as it does not answer what was sent since the first was.
         let earlier = news.covered.selective.is_some_and(|times| Some(times.0) < self.board.first_sent());
         if news.advanced || (self.habits.rack && news.round_trip.is_some() && earlier) {
-            sender.timer = if self.board.is_empty() { Ticks::NEVER } else { now + sender.timeout() };
+            sender.timer = if self.board.is_empty() { Ticks::NEVER } else { sender.expiry(now, sender.timeout()) };
         }
     }
 

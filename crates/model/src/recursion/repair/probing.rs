@@ -2,7 +2,7 @@
 //! repeats what was lost shrinks the window.
 
 use super::{News, Phase, Repair};
-use crate::recursion::sender::{LONE_SEGMENT, Probe, Sender};
+use crate::recursion::sender::{Probe, Sender};
 use crate::recursion::ticks::Ticks;
 
 impl Repair {
@@ -15,8 +15,8 @@ impl Repair {
             sender.probe = None;
             return;
         };
-        let wait = rtt.times(2) + if self.board.len() == 1 { LONE_SEGMENT } else { Ticks::ZERO };
-        sender.probe = Some(Probe::Due(sender.timer.min(now + wait)));
+        let due = sender.probe_after(now, rtt, self.board.len() == 1);
+        sender.probe = Some(Probe::Due(sender.timer.min(due)));
     }
 
     /// New data if the receiver has room, else the last segment again, whatever the window says.
@@ -28,7 +28,7 @@ impl Repair {
             self.board.lose_last();
         }
         sender.probe = Some(Probe::Sent { end: sender.next + fresh, repeats });
-        sender.timer = now + sender.timeout();
+        sender.timer = sender.expiry(now, sender.timeout());
     }
 
     /// RFC 8985 §7.4.2: was the segment lost that the probe repeats?

@@ -52,6 +52,11 @@ impl Rate {
         self.latest = Some((*stamp, at));
     }
 
+    /// So much has arrived that tells no rate.
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.delivered += bytes;
+    }
+
     /// There is too little to send with `in_flight` on the way.
     pub(super) fn starve(&mut self, in_flight: u64) {
         self.starved_until = Some(self.delivered + in_flight);

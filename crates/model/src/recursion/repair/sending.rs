@@ -1,14 +1,15 @@
 //! What a sender that repairs sends next: what is lost before what is new, paced if the controller asks for it.
 
 use super::{Phase, Repair};
+use crate::recursion::batch::Batch;
 use crate::recursion::connection::Packet;
 use crate::recursion::receiver::{Arrival, Receiver};
 use crate::recursion::sender::{Hold, Piece, Sender};
 use crate::recursion::ticks::Ticks;
 use farhop_units::{Bytes, Rate};
 
-/// Segments that leave at once when a connection is young.
-const UNPACED: u32 = 10;
+/// The first segment that another has to wait for (tp->data_segs_out counts the one that leaves).
+const FIRST_PACED: u32 = 10;
 
 /// Spreads segments over time (tcp_update_skb_after_send()).
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ impl Pacer {
     /// A segment leaves; time that was lost before counts, but for at most half a segment.
     fn send(&mut self, now: Ticks, payload: u64, rate: Rate) {
         self.sent = self.sent.saturating_add(1);
-        if self.sent > UNPACED {
+        if self.sent >= FIRST_PACED {
             let span = Ticks::of(rate.transmission_time(Bytes::new(payload)));
             let late = now.since(self.free);
             self.free = self.free.max(now) + span.since(late.min(span.per(2)));
@@ -41,14 +42,24 @@ impl Repair {
     /// The next segment that may leave now; to be asked until there is none.
     pub(crate) fn transmit(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
         sender.network = Some(self.in_network());
-        let waits = self.bbr.is_some() && self.pacer.free > now && !self.repeat_now;
+        (sender.is_calm, sender.oldest) = (self.phase == Phase::Open, self.board.first_sent());
+        sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
+        let goes_on = self.repeat_now || sender.batch.is_leaving();
+        let waits = self.bbr.is_some() && self.pacer.free > now && !goes_on;
         let piece = if waits { None } else { self.next_piece(sender, now) };
         self.pacer.due = if waits && self.wants_to_send(sender) { self.pacer.free } else { Ticks::NEVER };
         match &piece {
             Some(piece) => self.note_sent(sender, now, piece),
-            None => self.settle(sender, now),
+            None => {
+                sender.batch = Batch::default();
+                self.settle(sender, now);
+            }
         }
         piece
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.bbr.as_ref().and_then(|bbr| bbr.pacing_rate())
     }
 
     fn next_piece(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
@@ -101,11 +112,11 @@ impl Repair {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent(charge);
         }
-        if let Some(rate) = self.bbr.as_ref().and_then(|bbr| bbr.pacing_rate()) {
+        if let Some(rate) = self.pacing_rate() {
             self.pacer.send(now, piece.payload, rate);
         }
         if sender.timer == Ticks::NEVER {
-            sender.timer = now + sender.timeout();
+            sender.timer = sender.expiry(now, sender.timeout());
         }
     }
 
@@ -139,21 +150,15 @@ impl Repair {
     pub(crate) fn receive(&mut self, (receiver, sender): (&mut Receiver, &Sender), now: Ticks, packet: &Packet) -> u64 {
         let Packet { start, push, fin, sent, order, .. } = *packet;
         let payload = packet.payload();
-        self.incoming.note_timestamp(start, receiver.told(), sent);
         let brought = self.incoming.take_in((start, start + payload), order, receiver.arrived());
         if brought.at_once {
             receiver.due = Some(now);
         }
         if brought.bytes > 0 {
-            let arrival = Arrival { now, payload: brought.bytes, push, fin, sent };
+            let arrival = Arrival { now, payload: brought.bytes, push, fin, sent, echo: packet.ack.echo };
             receiver.data_arrived(arrival, &sender.rtt, sender.timeout());
         }
         brought.bytes
-    }
-
-    /// The timestamp that an acknowledgement echoes that leaves now.
-    pub(crate) fn echo(&self) -> Ticks {
-        self.incoming.echo()
     }
 
     /// The last transmission that has arrived.

@@ -1,0 +1,66 @@
+//! The clock of Linux's timers: 250 jiffies per second.
+//!
+//! A timer's span is rounded up to jiffies, and its end to the granularity of the wheel that it waits in (kernel/time/timer.c since 4.8):
+//! a jiffy for spans below 63, and eight times as many for spans eight times as long. How late that makes a timer depends on how long the
+//! host has been up, which nobody knows here: it is taken to be as late as in the middle of all cases. After that it is known when the clock
+//! ticks, and what one timer lets go may keep in step with it.
+
+use super::ticks::Ticks;
+
+/// Between two of the clock's ticks.
+pub(crate) const JIFFY: Ticks = Ticks::from_millis(4);
+/// Jiffies per second.
+pub(crate) const HZ: u64 = 250;
+/// Slots of each level of the wheel but one, how much coarser the next level is, as a shift, and the coarsest.
+const SLOTS: u64 = 63;
+const LEVEL_SHIFT: u32 = 3;
+const LAST_LEVEL: u32 = 7;
+
+/// The reading of a clock that begins with the load.
+pub(crate) fn at(now: Ticks) -> u64 {
+    now.whole(JIFFY)
+}
+
+/// A span in jiffies, rounded up.
+pub(crate) fn count(span: Ticks) -> u64 {
+    span.raw().div_ceil(JIFFY.raw())
+}
+
+/// When a timer runs out that is set `now` for `span`, of a host whose clock ticked at `tick`, if a jiffy is all that it may be late by.
+pub(crate) fn expiry(now: Ticks, span: Ticks, tick: Ticks) -> Option<Ticks> {
+    let jiffies = count(span);
+    // The tick is of the past, so that the sum is, too.
+    (jiffies < SLOTS).then(|| tick + JIFFY.times(now.since(tick).whole(JIFFY) + jiffies + 1))
+}
+
+/// After how long a timer for `span` runs out.
+pub(crate) fn wait(span: Ticks) -> Ticks {
+    let jiffies = count(span);
+    let level = (0..LAST_LEVEL).find(|level| jiffies < SLOTS << (LEVEL_SHIFT * level)).unwrap_or(LAST_LEVEL);
+    // It ends with the slot after the one that its time falls into; of both ends the middle is taken.
+    JIFFY.times(jiffies) + JIFFY.times(1 << (LEVEL_SHIFT * level)).per(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_late_by_half_a_slot_and_what_rounding_adds() {
+        let waits = |ms: u64| wait(Ticks::from_millis(ms)).raw() / 1_000_000;
+        assert_eq!([40, 41, 248].map(waits), [42, 46, 250], "a jiffy");
+        assert_eq!([252, 2012].map(waits), [268, 2028], "eight jiffies");
+        assert_eq!(waits(2016), 2144, "64 jiffies");
+        assert_eq!(wait(Ticks::NEVER), Ticks::NEVER);
+    }
+
+    #[test]
+    fn a_clock_that_is_known_ticks_every_four_milliseconds() {
+        let late = |now: u64, span: u64| {
+            let [now, span, tick] = [now, span, 6].map(Ticks::from_millis);
+            expiry(now, span, tick).map(|at| at.since(now).raw() / 1_000_000)
+        };
+        assert_eq!([late(6, 40), late(9, 40), late(10, 41)], [Some(44), Some(41), Some(48)]);
+        assert_eq!(late(6, 252), None, "slots of eight jiffies");
+    }
+}
