@@ -39,9 +39,10 @@ bench: build
 	cargo run --release --locked -p farhop-model --example speed
 	cargo run --release --locked -p farhop-model --example recursion_speed
 
-# Every point's runs over the emulator take most of an hour; interrupted, it goes on where it stopped.
+# What was measured is kept in docs/accuracy; where that holds every point, this takes seconds. To measure anew, which takes most of an
+# hour on an idle machine and goes on where it was interrupted, remove the journal there first.
 accuracy: build
-	$(FARHOP) conformance --markdown docs/accuracy.md
+	$(FARHOP) conformance --out docs/accuracy --markdown docs/accuracy.md
 
 clean:
 	cargo clean

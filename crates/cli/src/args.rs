@@ -186,12 +186,9 @@ pub(crate) struct Conformance {
     /// Runs of a point with losses, simulated and measured each
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) runs: u32,
-    /// Keep the answers in this folder, and go on from those that are there
+    /// Keep what was measured in this folder, and go on from what is there
     #[arg(long, value_name = "DIR", default_value = "out/conformance")]
     pub(crate) out: PathBuf,
-    /// Predict and simulate again what the folder has, keeping what was measured
-    #[arg(long)]
-    pub(crate) renew: bool,
     /// Write the page here [default: accuracy.md in that folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

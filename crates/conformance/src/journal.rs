@@ -1,7 +1,8 @@
-//! What has been answered so far, kept in a file line by line, so that an interrupted run goes on.
+//! What has been measured so far, kept in a file line by line, so that an interrupted run goes on and nobody need measure again to see
+//! what the engines say now.
 //!
-//! The first line is the [`Plan`], each further one an [`Outcome`]; of several of one point the last counts. A last line that was cut off when the machine went down is dropped; any other
-//! line that is not an outcome is an error that names it.
+//! The first line is the [`Plan`] and the machine, each further one what was [`Measured`] of a point; of several of one point the last
+//! counts. A last line that was cut off when the machine went down is dropped; any other line that is none of these is an error that names it.
 
 use crate::{Plan, Point};
 use farhop_results::Sample;
@@ -32,46 +33,34 @@ impl Answer {
     }
 }
 
-/// What all engines said of a point.
+/// What was measured of a point, over the emulator with the kernel's TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct Measured {
     /// The point.
     pub point: Point,
-    /// By farhop's model.
-    pub predicted: Answer,
-    /// By the simulator.
-    pub simulated: Answer,
-    /// Over the emulator, with the kernel's TCP.
-    pub measured: Answer,
-    /// Measured runs whose emulator was later than its bound, and which count nevertheless.
+    /// The times.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// Runs whose emulator was later than its bound, and which count nevertheless.
     pub late_runs: u32,
 }
 
-/// Times that lie further apart than this share of their middle differ by more than what host and emulator take.
-const SCATTER: f64 = 0.02;
-
-impl Outcome {
-    /// Whether loads differ from run to run: by dice, or because hosts that answer microseconds sooner or later find a queue full or not.
-    pub fn is_random(&self) -> bool {
-        self.point.is_random() || [&self.simulated, &self.measured].into_iter().any(scatters)
-    }
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    #[serde(flatten)]
+    plan: Plan,
+    /// The machine, its kernel and the program.
+    host: String,
 }
 
-fn scatters(answer: &Answer) -> bool {
-    let spread = |times: &Sample| {
-        let [least, middle, most] = [0.0, 0.5, 1.0].map(|share| times.quantile(share));
-        Some((most? - least?) / middle?)
-    };
-    answer.times().and_then(spread).is_some_and(|spread| spread > SCATTER)
-}
-
-/// Outcomes in a file.
+/// Measured points in a file.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    plan: Plan,
-    outcomes: BTreeMap<String, Outcome>,
+    head: Head,
+    measured: BTreeMap<String, Measured>,
 }
 
 /// Why a journal cannot be used.
@@ -85,7 +74,7 @@ pub enum JournalError {
         /// What it said.
         source: io::Error,
     },
-    /// A line is no outcome.
+    /// A line says nothing that was measured.
     #[error("{path}, line {line}: {problem}; remove the file to begin again")]
     Line {
         /// The journal.
@@ -103,14 +92,24 @@ pub enum JournalError {
         /// Its plan.
         held: String,
     },
+    /// The journal was begun elsewhere.
+    #[error("{path} was measured on {held}, this is {here}; continue there, or keep other answers in another folder")]
+    OtherHost {
+        /// The journal.
+        path: String,
+        /// Where it was begun.
+        held: String,
+        /// Where this is.
+        here: String,
+    },
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins it.
+    /// Opens the journal at `path`, or begins it with what this machine is.
     ///
     /// # Errors
     /// The file cannot be used, or holds something else.
-    pub fn open(path: &Path, plan: &Plan) -> Result<Self, JournalError> {
+    pub fn open(path: &Path, plan: &Plan, host: &str) -> Result<Self, JournalError> {
         let failed = |source| JournalError::File { path: path.display().to_string(), source };
         let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -118,50 +117,69 @@ impl Journal {
         };
         // What was cut off has no end of line.
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        let outcomes = read(path, whole, plan)?;
+        let held = read(path, whole, plan)?;
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
         file.set_len(whole.len() as u64).map_err(failed)?;
-        let mut journal = Self { path: path.to_owned(), file, plan: *plan, outcomes };
-        if whole.is_empty() {
-            journal.write(&plan)?;
+        let is_new = held.is_none();
+        let (head, measured) =
+            held.unwrap_or_else(|| (Head { plan: *plan, host: host.to_owned() }, BTreeMap::default()));
+        let mut journal = Self { path: path.to_owned(), file, head, measured };
+        if is_new {
+            journal.write(&journal.head.clone())?;
         }
         Ok(journal)
     }
 
-    /// The outcome of a point, if it is known.
-    pub fn get(&self, point: &Point) -> Option<&Outcome> {
-        self.outcomes.get(&point.name())
+    /// What was measured of a point.
+    pub fn get(&self, point: &Point) -> Option<&Measured> {
+        self.measured.get(&point.name()).filter(|measured| measured.point == *point)
     }
 
-    /// Keeps an outcome.
+    /// Keeps what was measured on a machine.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn keep(&mut self, outcome: Outcome) -> Result<(), JournalError> {
-        self.write(&outcome)?;
-        self.outcomes.insert(outcome.point.name(), outcome);
+    /// The file cannot be written, or the rest of it was measured elsewhere.
+    pub fn keep(&mut self, measured: Measured, host: &str) -> Result<(), JournalError> {
+        self.check_host(host)?;
+        self.write(&measured)?;
+        self.measured.insert(measured.point.name(), measured);
         Ok(())
     }
 
-    /// The plan that the outcomes belong to.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    /// Whether more can be measured on a machine.
+    ///
+    /// # Errors
+    /// What the journal holds was measured elsewhere.
+    pub fn check_host(&self, host: &str) -> Result<(), JournalError> {
+        let held = &self.head.host;
+        if held == host {
+            return Ok(());
+        }
+        let path = self.path.display().to_string();
+        Err(JournalError::OtherHost { path, held: held.clone(), here: host.to_owned() })
     }
 
-    /// The outcomes there are, in the order of the plan.
-    pub fn outcomes(&self) -> Vec<&Outcome> {
-        self.plan.draw().iter().filter_map(|point| self.outcomes.get(&point.name())).collect()
+    /// The plan that the points belong to.
+    pub fn plan(&self) -> &Plan {
+        &self.head.plan
+    }
+
+    /// Where they were measured.
+    pub fn host(&self) -> &str {
+        &self.head.host
     }
 
     fn write(&mut self, value: &impl Serialize) -> Result<(), JournalError> {
-        let mut line = serde_json::to_string(value).expect("plans and outcomes are plain data");
+        let mut line = serde_json::to_string(value).expect("plans and times are plain data");
         line.push('\n');
         let failed = |source| JournalError::File { path: self.path.display().to_string(), source };
         self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).map_err(failed)
     }
 }
 
-fn read(path: &Path, text: &str, plan: &Plan) -> Result<BTreeMap<String, Outcome>, JournalError> {
+type Held = (Head, BTreeMap<String, Measured>);
+
+fn read(path: &Path, text: &str, plan: &Plan) -> Result<Option<Held>, JournalError> {
     let path = path.display().to_string();
     let broken = |index: usize, error: serde_json::Error| JournalError::Line {
         path: path.clone(),
@@ -169,17 +187,16 @@ fn read(path: &Path, text: &str, plan: &Plan) -> Result<BTreeMap<String, Outcome
         problem: error.to_string(),
     };
     let mut lines = text.lines().enumerate();
-    if let Some((index, first)) = lines.next() {
-        let held: Plan = serde_json::from_str(first).map_err(|error| broken(index, error))?;
-        if held != *plan {
-            return Err(JournalError::OtherPlan { path, held: first.to_owned() });
-        }
+    let Some((index, first)) = lines.next() else { return Ok(None) };
+    let head: Head = serde_json::from_str(first).map_err(|error| broken(index, error))?;
+    if head.plan != *plan {
+        return Err(JournalError::OtherPlan { path, held: first.to_owned() });
     }
-    let outcome = |(index, line): (usize, &str)| {
-        let outcome: Outcome = serde_json::from_str(line).map_err(|error| broken(index, error))?;
-        Ok((outcome.point.name(), outcome))
+    let measured = |(index, line): (usize, &str)| {
+        let measured: Measured = serde_json::from_str(line).map_err(|error| broken(index, error))?;
+        Ok((measured.point.name(), measured))
     };
-    lines.map(outcome).collect()
+    Ok(Some((head, lines.map(measured).collect::<Result<_, _>>()?)))
 }
 
 #[cfg(test)]
@@ -187,11 +204,19 @@ mod tests {
     use super::*;
     use crate::Set;
 
-    fn outcome(number: u32) -> Outcome {
-        let times = Answer::Times(Sample::new([1.0, 2.5]));
-        let point = Point::draw(1, Set::Simulator, number);
-        let predicted = Answer::Gap("losses".to_owned());
-        Outcome { point, predicted, simulated: times.clone(), measured: times, late_runs: 0 }
+    const HOST: &str = "a machine";
+
+    fn measured(number: u32) -> Measured {
+        let answer = Answer::Times(Sample::new([1.0, 2.5]));
+        Measured { point: Point::draw(1, Set::Simulator, number), answer, late_runs: 0 }
+    }
+
+    fn open(path: &Path) -> Result<Journal, JournalError> {
+        Journal::open(path, &Plan::default(), HOST)
+    }
+
+    fn numbers(journal: &Journal) -> Vec<u32> {
+        (0..60).filter(|number| journal.get(&measured(*number).point) == Some(&measured(*number))).collect()
     }
 
     fn folder() -> tempfile::TempDir {
@@ -199,45 +224,58 @@ mod tests {
     }
 
     #[test]
-    fn loads_without_dice_are_random_if_they_lie_two_per_cent_apart() {
-        let of = |simulated: [f64; 3], measured: [f64; 3]| {
-            let [simulated, measured] = [simulated, measured].map(|times| Answer::Times(Sample::new(times)));
-            Outcome { simulated, measured, ..outcome(0) }.is_random()
-        };
-        let (near, far) = ([1.0, 1.019, 1.01], [1.03, 1.0, 1.01]);
-        assert!(!of(near, near) && of(near, far) && of(far, near));
-    }
-
-    #[test]
     fn an_interrupted_run_goes_on_where_it_stopped() {
         let folder = folder();
-        let (path, plan) = (folder.path().join("journal.jsonl"), Plan::default());
-        let mut journal = Journal::open(&path, &plan).expect("a new file");
-        journal.keep(outcome(0)).expect("room");
-        journal.keep(outcome(1)).expect("room");
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = open(&path).expect("a new file");
+        journal.keep(measured(0), HOST).expect("room");
+        journal.keep(measured(1), HOST).expect("room");
         drop(journal);
         let text = std::fs::read_to_string(&path).expect("it is there");
         // The machine went down while the last line was written.
         std::fs::write(&path, &text[..text.len() - 20]).expect("room");
-        let mut journal = Journal::open(&path, &plan).expect("the rest is whole");
-        assert_eq!(journal.outcomes(), [&outcome(0)]);
-        journal.keep(outcome(1)).expect("room");
+        let mut journal = open(&path).expect("the rest is whole");
+        assert_eq!(numbers(&journal), [0]);
+        journal.keep(measured(1), HOST).expect("room");
         drop(journal);
-        assert_eq!(Journal::open(&path, &plan).expect("whole").outcomes().len(), 2);
+        assert_eq!(numbers(&open(&path).expect("whole")), [0, 1]);
     }
 
     #[test]
     fn what_is_not_a_journal_of_this_plan_is_refused_and_kept() {
         let folder = folder();
         let path = folder.path().join("journal.jsonl");
-        drop(Journal::open(&path, &Plan::default()).expect("a new file"));
+        drop(open(&path).expect("a new file"));
         let other = Plan { seed: 2, ..Plan::default() };
-        let error = Journal::open(&path, &other).expect_err("another plan").to_string();
+        let error = Journal::open(&path, &other, HOST).expect_err("another plan").to_string();
         assert!(error.contains("holds another plan") && error.contains("\"seed\":1"), "{error}");
         let text = std::fs::read_to_string(&path).expect("it is there") + "nonsense\n";
         std::fs::write(&path, &text).expect("room");
-        let error = Journal::open(&path, &Plan::default()).expect_err("a broken line").to_string();
+        let error = open(&path).expect_err("a broken line").to_string();
         assert!(error.contains("line 2"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), text, "nothing is lost");
+    }
+
+    #[test]
+    fn elsewhere_a_journal_is_read_and_not_continued() {
+        let folder = folder();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = open(&path).expect("a new file");
+        journal.keep(measured(0), HOST).expect("room");
+        let mut journal = Journal::open(&path, &Plan::default(), "another machine").expect("it can be read");
+        assert_eq!((numbers(&journal), journal.host()), (vec![0], HOST));
+        let error = journal.keep(measured(1), "another machine").expect_err("two machines").to_string();
+        assert!(error.contains("measured on a machine, this is another machine"), "{error}");
+        assert_eq!(numbers(&journal), [0]);
+    }
+
+    #[test]
+    fn what_was_measured_of_a_point_that_is_drawn_otherwise_now_is_not_its() {
+        let folder = folder();
+        let mut journal = open(&folder.path().join("journal.jsonl")).expect("a new file");
+        let mut other = measured(0);
+        other.point.connections += 1;
+        journal.keep(other, HOST).expect("room");
+        assert_eq!(journal.get(&measured(0).point), None);
     }
 }

@@ -1,18 +1,20 @@
 //! How far the engines are from each other and from real programs: points drawn with a seed, each predicted, simulated and measured.
 //!
-//! A [`Plan`] draws its [`Point`]s, [`Point::scenario`] makes each a scenario like any other, [`run`] has every engine answer it and keeps
-//! each answer in a [`Journal`] as soon as it is there, so that a run that was interrupted goes on where it stopped. [`markdown`]
-//! turns the journal into a page with every point. Nothing is left out because it is far off: a point that an engine cannot answer says
-//! why.
+//! A [`Plan`] draws its [`Point`]s and [`Point::scenario`] makes each a scenario like any other. A [`Study`] has the model and the simulator
+//! answer every one, which takes seconds, and measures what its [`Journal`] does not hold yet, which takes most of an hour; the journal
+//! keeps each point as soon as it is measured, so that a run that was interrupted goes on where it stopped. [`markdown`] turns a study
+//! into a page with every point. Nothing is left out because it is far off: a point that an engine cannot answer says why.
 
 mod agreement;
 mod journal;
 mod markdown;
+mod outcome;
 mod point;
 mod run;
 
 pub use agreement::Agreement;
-pub use journal::{Answer, Journal, JournalError, Outcome};
+pub use journal::{Answer, Journal, JournalError, Measured};
 pub use markdown::markdown;
+pub use outcome::Outcome;
 pub use point::{Plan, Point, Set};
-pub use run::{RunError, renew, run};
+pub use run::{RunError, Study};

@@ -1,6 +1,6 @@
 //! The page with every point.
 
-use crate::{Agreement, Answer, Outcome, Plan, Set};
+use crate::{Agreement, Answer, Outcome, Plan, Set, Study};
 use core::fmt::Write;
 use farhop_results::Sample;
 use farhop_units::duration;
@@ -10,23 +10,28 @@ type Engine = (&'static str, fn(&Outcome) -> &Answer);
 
 const ENGINES: [Engine; 2] = [("predicted", |outcome| &outcome.predicted), ("simulated", |outcome| &outcome.simulated)];
 
-/// The table of `outcomes`, as Markdown; `command` is what made it, `host` where.
-pub fn markdown(plan: &Plan, outcomes: &[&Outcome], command: &str, host: &str) -> String {
+/// The table of a study, as Markdown.
+pub fn markdown(study: &Study) -> String {
+    page(study.journal().plan(), study.journal().host(), &study.outcomes())
+}
+
+fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
+    let Plan { seed, cases, points, runs } = plan;
     let mut text = format!(
         "# Accuracy: predicted and simulated against measured\n\n\
-         Made by `{command}` on {host}. Every point is drawn with seed {}; another seed draws others. *Measured* is Linux's TCP over the \
-         emulated link: the median of three loads; where loads differ from run to run, the mean of {} with its 95 % confidence interval, and \
-         errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that answer \
+         Made by `farhop conformance --seed {seed} --cases {cases} --points {points} --runs {runs}`; measured on {host}. Every point is \
+         drawn with seed {seed}; another seed draws others. *Measured* is Linux's TCP over the \
+         emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} with its 95 % confidence interval, \
+         and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that answer \
          microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this. Errors are \
          relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
-        plan.seed, plan.runs
     );
     let all = plan.draw().len();
     if outcomes.len() < all {
         let _ = write!(text, "\nThe run is not complete: {} of {all} points so far.\n", outcomes.len());
     }
     for set in Set::ALL {
-        let points: Vec<&Outcome> = outcomes.iter().copied().filter(|outcome| outcome.point.set == set).collect();
+        let points: Vec<&Outcome> = outcomes.iter().copied().filter(|outcome| outcome.point().set == set).collect();
         if !points.is_empty() {
             section(&mut text, set, &points);
         }
@@ -41,8 +46,8 @@ fn section(text: &mut String, set: Set, points: &[&Outcome]) {
     };
     let _ = write!(text, "\n## {title}\n\n");
     for (name, answer) in ENGINES {
-        summary(text, name, "without loss", points, answer, |outcome| !outcome.point.is_random());
-        summary(text, name, "with losses", points, answer, |outcome| outcome.point.is_random());
+        summary(text, name, "without loss", points, answer, |outcome| !outcome.point().is_random());
+        summary(text, name, "with losses", points, answer, |outcome| outcome.point().is_random());
     }
     text.push_str(
         "\n| point | Mbit/s | round trip | queue | loss | TCP | connections | bytes | measured | predicted | error | simulated | error |\n\
@@ -64,7 +69,7 @@ fn summary(
     of: fn(&Outcome) -> bool,
 ) {
     let points: Vec<&Outcome> = points.iter().copied().filter(|outcome| of(outcome)).collect();
-    let agreements: Vec<Agreement> = points.iter().filter_map(|outcome| agreement(outcome, answer(outcome))).collect();
+    let agreements: Vec<Agreement> = points.iter().filter_map(|outcome| outcome.agreement(answer(outcome))).collect();
     let errors = Sample::new(agreements.iter().map(|agreement| agreement.error.abs()));
     let (Some(median), Some(most)) = (errors.median(), errors.quantile(1.0)) else { return };
     let _ = write!(
@@ -83,13 +88,9 @@ fn summary(
     text.push('\n');
 }
 
-fn agreement(outcome: &Outcome, ours: &Answer) -> Option<Agreement> {
-    Agreement::of(ours.times()?, outcome.measured.times()?, outcome.is_random())
-}
-
 fn row(text: &mut String, outcome: &Outcome) {
-    let point = &outcome.point;
-    let late = if outcome.late_runs > 0 { " (late)" } else { "" };
+    let point = outcome.point();
+    let late = if outcome.measured.late_runs > 0 { " (late)" } else { "" };
     let bytes = if point.upload { format!("{} up", point.size()) } else { point.size().to_string() };
     let _ = write!(
         text,
@@ -101,10 +102,10 @@ fn row(text: &mut String, outcome: &Outcome) {
         percent(point.loss),
         point.congestion,
         point.connections,
-        time(&outcome.measured, outcome.is_random()),
+        time(&outcome.measured.answer, outcome.is_random()),
     );
     for (_, answer) in ENGINES {
-        let error = agreement(outcome, answer(outcome)).map_or_else(String::new, |agreement| signed(agreement.error));
+        let error = outcome.agreement(answer(outcome)).map_or_else(String::new, |agreement| signed(agreement.error));
         let _ = write!(text, " {} | {error} |", time(answer(outcome), outcome.is_random()));
     }
     text.push('\n');
@@ -123,11 +124,11 @@ fn time(answer: &Answer, random: bool) -> String {
 fn gaps(text: &mut String, points: &[&Outcome]) {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for outcome in points {
-        for answer in [&outcome.predicted, &outcome.simulated, &outcome.measured] {
+        for answer in [&outcome.predicted, &outcome.simulated, &outcome.measured.answer] {
             if let Answer::Gap(reason) = answer {
                 match reasons.iter_mut().find(|(known, _)| known == reason) {
-                    Some((_, names)) => names.push(outcome.point.name()),
-                    None => reasons.push((reason.clone(), vec![outcome.point.name()])),
+                    Some((_, names)) => names.push(outcome.point().name()),
+                    None => reasons.push((reason.clone(), vec![outcome.point().name()])),
                 }
             }
         }
@@ -151,12 +152,12 @@ fn signed(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Point;
+    use crate::{Measured, Point};
 
     fn outcome(set: Set, number: u32, predicted: Answer, simulated: [f64; 3], measured: [f64; 3]) -> Outcome {
         let times = |values: [f64; 3]| Answer::Times(Sample::new(values));
-        let point = Point::draw(1, set, number);
-        Outcome { point, predicted, simulated: times(simulated), measured: times(measured), late_runs: 0 }
+        let measured = Measured { point: Point::draw(1, set, number), answer: times(measured), late_runs: 0 };
+        Outcome { measured, predicted, simulated: times(simulated) }
     }
 
     #[test]
@@ -164,8 +165,8 @@ mod tests {
         let certain = outcome(Set::Model, 0, Answer::Times(Sample::new([2.2])), [1.9; 3], [2.0; 3]);
         let random =
             outcome(Set::Simulator, 6, Answer::Gap("knows no losses".to_owned()), [1.0, 2.0, 3.0], [1.5, 2.0, 2.5]);
-        assert!(random.point.is_random());
-        let text = markdown(&Plan::default(), &[&certain, &random], "farhop conformance", "a host");
+        assert!(random.point().is_random());
+        let text = page(&Plan::default(), "a machine", &[&certain, &random]);
         assert!(
             text.contains("- predicted, without loss: 1 of 1 points, median error 10.0 %, largest 10.0 %\n"),
             "{text}"

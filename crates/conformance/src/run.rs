@@ -3,7 +3,7 @@
 //! Measuring takes most of the time. Points whose link is slow leave the processors idle, so that several runs of one point are
 //! measured side by side, each in a testbed of its own with dice of its own.
 
-use crate::{Answer, Journal, JournalError, Outcome, Plan, Point};
+use crate::{Answer, Journal, JournalError, Measured, Outcome, Plan, Point};
 use farhop_measure::{MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
 use farhop_scenario::{Scenario, ScenarioError, seeds};
@@ -32,70 +32,82 @@ pub enum RunError {
     Measure(#[from] MeasureError),
 }
 
-/// Has every engine answer every point that the journal does not know. `progress` is told what is being done.
-///
-/// # Errors
-/// The journal cannot be written, or the emulator cannot be had. What was answered before is kept.
-pub fn run(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
-    let plan = *journal.plan();
-    let is_open = |point: &Point| journal.get(point).is_none_or(|outcome| missing(outcome, &plan) > 0);
-    let points: Vec<Point> = plan.draw().into_iter().filter(is_open).collect();
-    let count = points.len();
-    for (index, point) in points.into_iter().enumerate() {
-        progress(&format!("{} ({} of {count})", point.name(), index + 1));
-        let outcome = match journal.get(&point) {
-            Some(outcome) => outcome.clone(),
-            None => answer(point, &plan)?,
-        };
-        let outcome = complete(outcome, &plan)?;
-        journal.keep(outcome)?;
-    }
-    Ok(())
+/// Every point of a plan with what each engine says of it.
+#[derive(Debug)]
+pub struct Study {
+    journal: Journal,
+    outcomes: Vec<Outcome>,
 }
 
-/// Has the model and the simulator answer every point anew that the journal knows; what was measured stays.
-///
-/// # Errors
-/// The journal cannot be written.
-pub fn renew(journal: &mut Journal, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
-    let plan = *journal.plan();
-    let known: Vec<Outcome> = journal.outcomes().into_iter().cloned().collect();
-    for old in known {
-        progress(&format!("{} again", old.point.name()));
-        let scenario = old.point.scenario(plan.runs, plan.seed)?;
-        journal.keep(Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), ..old })?;
+impl Study {
+    /// Predicts and simulates every point of the journal's plan; what the journal knows was measured before.
+    ///
+    /// # Errors
+    /// A point is no scenario.
+    pub fn new(journal: Journal) -> Result<Self, RunError> {
+        let outcomes =
+            journal.plan().draw().into_iter().map(|point| known(point, &journal)).collect::<Result<_, _>>()?;
+        Ok(Self { journal, outcomes })
     }
-    Ok(())
+
+    /// Measures what is missing, on the machine that is called `host`. `progress` is told what is being done.
+    ///
+    /// # Errors
+    /// The journal cannot be written or belongs to another machine, or the emulator cannot be had. What was measured before is kept.
+    pub fn measure(&mut self, host: &str, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
+        let plan = *self.journal.plan();
+        let open: Vec<&mut Outcome> = self.outcomes.iter_mut().filter(|outcome| missing(outcome, &plan) > 0).collect();
+        if !open.is_empty() {
+            self.journal.check_host(host)?;
+        }
+        let count = open.len();
+        for (index, outcome) in open.into_iter().enumerate() {
+            progress(&format!("{} ({} of {count})", outcome.point().name(), index + 1));
+            complete(outcome, &plan)?;
+            self.journal.keep(outcome.measured.clone(), host)?;
+        }
+        Ok(())
+    }
+
+    /// The points of which something was measured or cannot be.
+    pub fn outcomes(&self) -> Vec<&Outcome> {
+        let is_measured = |outcome: &&Outcome| outcome.measured.answer.times().is_none_or(|times| times.count() > 0);
+        self.outcomes.iter().filter(is_measured).collect()
+    }
+
+    /// What was measured, and where.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+}
+
+/// What is known of a point before more is measured.
+fn known(point: Point, journal: &Journal) -> Result<Outcome, RunError> {
+    let scenario = point.scenario(journal.plan().runs, journal.plan().seed)?;
+    let nothing = || Measured { point: point.clone(), answer: Answer::Times(Sample::default()), late_runs: 0 };
+    let measured = journal.get(&point).cloned().unwrap_or_else(nothing);
+    Ok(Outcome { measured, predicted: predicted(&scenario), simulated: simulated(&scenario) })
 }
 
 /// How many measured runs an outcome lacks: few are enough where they say the same.
 fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
     let wanted = if outcome.is_random() { plan.runs } else { CERTAIN_RUNS };
-    match &outcome.measured {
+    match &outcome.measured.answer {
         Answer::Times(times) => wanted.saturating_sub(u32::try_from(times.count()).unwrap_or(u32::MAX)),
         Answer::Gap(_) => 0,
     }
 }
 
-/// Has every engine answer a point, as often as is always needed.
-fn answer(point: Point, plan: &Plan) -> Result<Outcome, RunError> {
-    let scenario = point.scenario(plan.runs, plan.seed)?;
-    let measured = Answer::Times(Sample::default());
-    let unmeasured =
-        Outcome { predicted: predicted(&scenario), simulated: simulated(&scenario), measured, late_runs: 0, point };
-    complete(unmeasured, plan)
-}
-
 /// Measures what an outcome lacks; what is measured may show that it lacks more.
-fn complete(mut outcome: Outcome, plan: &Plan) -> Result<Outcome, RunError> {
-    let scenario = outcome.point.scenario(plan.runs, plan.seed)?;
-    while let (Answer::Times(times), more @ 1..) = (&outcome.measured, missing(&outcome, plan)) {
+fn complete(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
+    let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
+    while let (Answer::Times(times), more @ 1..) = (&outcome.measured.answer, missing(outcome, plan)) {
         let known = u32::try_from(times.count()).unwrap_or(u32::MAX);
-        let (answer, late_runs) = measured(&outcome.point, &scenario, known..known + more)?;
-        outcome.late_runs += late_runs;
-        outcome.measured = joined(times, answer);
+        let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + more)?;
+        outcome.measured.answer = joined(times, answer);
+        outcome.measured.late_runs += late_runs;
     }
-    Ok(outcome)
+    Ok(())
 }
 
 /// What was measured before, and now; a gap stays one.
@@ -168,11 +180,12 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     /// What is known of a point without losses.
-    fn outcome(simulated: &[f64], measured: Answer) -> Outcome {
+    fn outcome(simulated: &[f64], answer: Answer) -> Outcome {
         let mut points = (0..).map(|number| Point::draw(1, Set::Simulator, number));
         let point = points.find(|point| !point.is_random()).expect("some lose nothing");
         let simulated = Answer::Times(Sample::new(simulated.iter().copied()));
-        Outcome { point, predicted: Answer::Gap("none".to_owned()), simulated, measured, late_runs: 0 }
+        let measured = Measured { point, answer, late_runs: 0 };
+        Outcome { measured, predicted: Answer::Gap("none".to_owned()), simulated }
     }
 
     fn times(values: &[f64]) -> Answer {
@@ -189,8 +202,9 @@ mod tests {
         assert_eq!(lacks(&[1.0, 1.0], times(&[1.0, 1.2, 1.0])), plan.runs - 3, "the measured ones scatter");
         assert_eq!(lacks(&[1.0, 1.2], times(&[])), plan.runs, "the simulated ones scatter");
         assert_eq!(lacks(&[1.0, 1.2], Answer::Gap("nothing can be measured".to_owned())), 0);
-        let lossy = Point { loss: 0.01, ..outcome(&[], times(&[])).point };
-        assert_eq!(missing(&Outcome { point: lossy, ..outcome(&[1.0, 1.0], times(&[1.0])) }, &plan), plan.runs - 1);
+        let mut lossy = outcome(&[1.0, 1.0], times(&[1.0]));
+        lossy.measured.point.loss = 0.01;
+        assert_eq!(missing(&lossy, &plan), plan.runs - 1);
     }
 
     #[test]
