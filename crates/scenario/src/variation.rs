@@ -132,6 +132,19 @@ mod tests {
     }
 
     #[test]
+    fn heads_that_a_log_leaves_out_are_the_scenarios_at_every_point() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("access.log");
+        let line = "10.0.0.1 - - [14/Jul/1997:10:00:01 +1200] \"GET http://www.example.com/a HTTP/1.0\" 200 2326\n";
+        std::fs::write(&path, line).expect("there is room");
+        let log = format!("log.file={}", path.display());
+        let assignments = [log.as_str(), "log.format=common"];
+        let texts = assignments.map(str::to_owned);
+        open::open("nz-us-log", &texts).expect("a log in the common format");
+        follows("nz-us-log", &assignments, &["http.response_header_bytes=100,200"]);
+    }
+
+    #[test]
     fn a_wrong_value_is_told_as_ever_and_leaves_nothing_behind() {
         follows("demo", &[], &["link.down.delay=1ms,2 days,3ms", "link.up.delay=1ms,x,2ms"]);
         follows("demo", &[], &["link.up.delay=1ms,2ms", "link.down.delya=1ms,2ms"]);
