@@ -93,20 +93,28 @@ pub(crate) struct Limits {
     pub(crate) connections: usize,
     /// Requests on a connection.
     pub(crate) on_connection: usize,
-    /// Requests on all connections.
+    /// Requests to a host, on whatever connections.
     pub(crate) outstanding: usize,
+    /// Connections carry what there is of all hosts.
+    pub(crate) for_all_hosts: bool,
 }
 
 impl Limits {
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let on_connection = parameters.most_on_connection();
         let connections = if on_connection > 1 { 1 } else { parameters.connections.max(1) };
-        Self { connections, on_connection, outstanding: parameters.outstanding.max(1) }
+        let for_all_hosts = parameters.serves_all_hosts();
+        Self { connections, on_connection, outstanding: parameters.outstanding.max(1), for_all_hosts }
     }
 
     /// Whether requests share a connection: then no second one is opened beside one that is being opened.
     fn shares(self) -> bool {
         self.on_connection > 1
+    }
+
+    /// The host whose connections carry what is asked of `host`.
+    fn pool(self, host: usize) -> usize {
+        if self.for_all_hosts { 0 } else { host }
     }
 }
 
@@ -117,7 +125,8 @@ pub(crate) struct Browser {
     waiting: VecDeque<usize>,
     /// By object: its host and its urgency, as far as they make a difference.
     wanted: Vec<(usize, u8)>,
-    hosts: usize,
+    /// Requests without an answer, by host.
+    asked: Vec<usize>,
     known: usize,
     pub(crate) received: usize,
     /// Connections that count against the limit, the oldest first.
@@ -129,7 +138,8 @@ impl Browser {
     pub(crate) fn reset(&mut self, wanted: impl Iterator<Item = (usize, u8)>) {
         self.wanted.clear();
         self.wanted.extend(wanted);
-        self.hosts = self.wanted.iter().map(|(host, _)| host + 1).max().unwrap_or(0);
+        self.asked.clear();
+        self.asked.resize(self.wanted.iter().map(|(host, _)| host + 1).max().unwrap_or(0), 0);
         self.objects.clear();
         self.objects.resize(self.wanted.len(), Progress::default());
         self.waiting.clear();
@@ -161,18 +171,16 @@ impl Browser {
 
     /// The next thing that can be done now.
     pub(crate) fn next_action(&mut self, limits: Limits) -> Option<Action> {
-        if self.waiting.is_empty() || self.outstanding() >= limits.outstanding {
-            return None;
-        }
         let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits)).unzip();
         if let (Some(position), Some(place)) = (position, place) {
             let object = self.waiting.remove(position)?;
             let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
             pooled.outstanding += 1;
+            self.asked[self.wanted[object].0] += 1;
             return Some(Action::Request { place, object });
         }
         let (_, host) = self.first_waiting(|browser, host| browser.wants_another(host, limits).then_some(host))?;
-        Some(Action::Open { host })
+        Some(Action::Open { host: limits.pool(host) })
     }
 
     /// The first object that waits, of those at whose host there is what `find` looks for; with what that is.
@@ -186,7 +194,7 @@ impl Browser {
             if let Some(found) = find(self, host) {
                 return Some((position, found));
             }
-            if seen.len() + 1 == self.hosts {
+            if seen.len() + 1 == self.asked.len() {
                 break;
             }
             seen.push(host);
@@ -194,25 +202,24 @@ impl Browser {
         None
     }
 
-    /// The connection to `host` that can carry another request, with the fewest outstanding ones.
+    /// The connection that can carry another request to `host`, with the fewest outstanding ones.
     fn free(&self, host: usize, limits: Limits) -> Option<usize> {
-        let ready = self.pool.iter().filter(|pooled| pooled.ready && pooled.host == host);
+        if self.asked[host] >= limits.outstanding {
+            return None;
+        }
+        let ready = self.pool.iter().filter(|pooled| pooled.ready && pooled.host == limits.pool(host));
         let pooled = ready.min_by_key(|pooled| pooled.outstanding)?;
         (pooled.outstanding < limits.on_connection).then_some(pooled.place)
     }
 
     /// Whether more objects wait at `host` than connections to it are being opened, of which there may be more.
     fn wants_another(&self, host: usize, limits: Limits) -> bool {
-        let there = self.pool.iter().filter(|pooled| pooled.host == host);
+        let pool = limits.pool(host);
+        let there = self.pool.iter().filter(|pooled| pooled.host == pool);
         let opening = there.clone().filter(|pooled| !pooled.ready).count();
-        let waiting = self.waiting.iter().filter(|object| self.wanted[**object].0 == host);
+        let waiting = self.waiting.iter().filter(|object| limits.pool(self.wanted[**object].0) == pool);
         let wanted = waiting.take(if limits.shares() { 1 } else { opening + 1 }).count();
         wanted > opening && there.count() < limits.connections
-    }
-
-    /// Requests without an answer.
-    fn outstanding(&self) -> usize {
-        self.pool.iter().map(|pooled| pooled.outstanding).sum()
     }
 
     /// A connection is being opened.
@@ -226,9 +233,13 @@ impl Browser {
         }
     }
 
-    /// A response ended; returns whether its connection is to be closed.
-    pub(crate) fn response_ended(&mut self, place: usize, http: Http) -> bool {
+    /// The response with `object` ended; returns whether its connection is to be closed.
+    pub(crate) fn response_ended(&mut self, place: usize, object: usize, http: Http) -> bool {
         self.received += 1;
+        if self.objects[object].pushed_by.is_none() {
+            let asked = &mut self.asked[self.wanted[object].0];
+            *asked = asked.saturating_sub(1);
+        }
         let Some(index) = self.pool.iter().position(|pooled| pooled.place == place) else { return false };
         self.pool[index].outstanding = self.pool[index].outstanding.saturating_sub(1);
         let close = http == Http::Http10;
@@ -338,8 +349,8 @@ mod tests {
     use super::Action::{Open, Request};
     use super::*;
 
-    const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX };
-    const SHARED: Limits = Limits { connections: 1, on_connection: 100, outstanding: usize::MAX };
+    const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX, for_all_hosts: false };
+    const SHARED: Limits = Limits { connections: 1, on_connection: 100, ..SIX };
     const OPEN: Action = Open { host: 0 };
 
     /// A browser that knows of objects at these hosts, of these urgencies.
@@ -381,7 +392,7 @@ mod tests {
         actions(&mut browser, two);
         browser.set_ready(1);
         assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 0 }]);
-        assert!(!browser.response_ended(1, Http::Http11));
+        assert!(!browser.response_ended(1, 0, Http::Http11));
         assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 1 }]);
     }
 
@@ -408,13 +419,25 @@ mod tests {
     }
 
     #[test]
+    fn each_host_has_requests_of_its_own_on_a_connection_for_all() {
+        let mut browser = knowing(&[(0, 0), (1, 0), (0, 0), (1, 0)]);
+        let one = Limits { outstanding: 1, for_all_hosts: true, ..SHARED };
+        assert_eq!(actions(&mut browser, one), [OPEN]);
+        browser.set_ready(0);
+        let first = [Request { place: 0, object: 0 }, Request { place: 0, object: 1 }];
+        assert_eq!(actions(&mut browser, one), first);
+        browser.response_ended(0, 1, Http::Http2);
+        assert_eq!(actions(&mut browser, one), [Request { place: 0, object: 3 }]);
+    }
+
+    #[test]
     fn http_10_gives_its_connection_up() {
         let mut browser = browser(2);
         let one = Limits { connections: 1, ..SIX };
         actions(&mut browser, one);
         browser.set_ready(0);
         actions(&mut browser, one);
-        assert!(browser.response_ended(0, Http::Http10));
+        assert!(browser.response_ended(0, 0, Http::Http10));
         assert_eq!(actions(&mut browser, one), [OPEN]);
     }
 }

@@ -148,12 +148,9 @@ impl<'a> Load<'a> {
         if mode == Mode::Repairing {
             (down, up) = (down.with_rooms(), up.with_rooms());
         }
-        let is_shared = parameters.serves_all_hosts();
         let has_order = parameters.http.is_multiplexed();
-        buffers.reset(workload.objects().iter().map(|object| {
-            let host = if is_shared { 0 } else { object.host };
-            (host, if has_order { object.urgency } else { 0 })
-        }));
+        let urgency = |urgency: u8| if has_order { urgency } else { 0 };
+        buffers.reset(workload.objects().iter().map(|object| (object.host, urgency(object.urgency))));
         Self {
             parameters,
             workload,

@@ -212,7 +212,7 @@ pub struct Parameters {
     pub request_bytes: Bytes,
     /// Status line and headers of a response.
     pub response_header_bytes: Bytes,
-    /// Requests without an answer at once, over all connections, at most; zero counts as one. HTTP/1.0 and 1.1 never have more than
+    /// Requests to a host without an answer at once, over all connections, at most; zero counts as one. HTTP/1.0 and 1.1 never have more than
     /// connections.
     pub outstanding: usize,
     /// What responses wait for at the far end of the modelled path.

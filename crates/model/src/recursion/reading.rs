@@ -115,7 +115,7 @@ impl Load<'_> {
     }
 
     fn response_ended(&mut self, place: usize, object: usize) {
-        let close = self.buffers.browser.response_ended(place, self.parameters.http);
+        let close = self.buffers.browser.response_ended(place, object, self.parameters.http);
         self.trigger = Trigger::Ended { object };
         self.may_act = true;
         if close {

@@ -205,7 +205,6 @@ impl<'a> Rounds<'a> {
 
     /// The connection to `host` that can carry the next request first: an open one, or one that is opened for it.
     fn place(&mut self, fate: &mut Fate, known: f64, host: usize) -> usize {
-        let host = if self.parameters.serves_all_hosts() { 0 } else { host };
         let count = self.connections.iter().filter(|place| place.host == host).count();
         let (is_full, reusable) = (count >= self.places, self.parameters.http != Http::Http10);
         match self.first_free(host) {
