@@ -16,7 +16,7 @@ pub enum PapersError {
         paper: String,
     },
     /// Nothing in the paper by that name.
-    #[error("{paper} has no \"{figure}\" to reproduce{}; accepted: {}", meant(figure, known), list(known))]
+    #[error("{paper} has no \"{figure}\" to reproduce; accepted: {}", list(known))]
     UnknownFigure {
         /// The paper.
         paper: Paper,
@@ -25,12 +25,6 @@ pub enum PapersError {
         /// What there is.
         known: Vec<Figure>,
     },
-}
-
-/// The figure that may have been meant.
-fn meant(figure: &str, known: &[Figure]) -> String {
-    let known: Vec<String> = known.iter().map(Figure::to_string).collect();
-    suggestion(figure, known.iter().map(String::as_str))
 }
 
 fn list<T: fmt::Display>(items: &[T]) -> String {

@@ -109,7 +109,7 @@ fn a_timetable_is_kept_and_checked_before_the_start() {
     let wrong = options(vec![change(50, "20 ms"), change(9, "soon")]);
     let error = Testbed::start_with(&scenario(&[]), &wrong).expect_err("no delay");
     assert!(matches!(error, EmuError::Control(ControlError::Timetable { .. })), "{error}");
-    assert!(error.to_string().starts_with("at 9ms: link.down.delay: "), "{error}");
+    assert!(error.to_string().starts_with("change at 9ms: link.down.delay: "), "{error}");
 
     let right = options(vec![change(50, "20 ms"), change(9, "30 ms")]);
     let testbed = Testbed::start_with(&scenario(&[]), &right).expect("a testbed");
