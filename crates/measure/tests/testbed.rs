@@ -60,7 +60,13 @@ fn direct_loads_take_the_round_trips_they_must() {
     assert!(row.page_load_min_s >= 0.5, "{row:?}");
     assert!(row.page_load_min_s <= row.page_load_s && row.page_load_s <= row.page_load_max_s);
     assert_eq!(row.goodput_bit_s, 1_600_000.0 / row.page_load_s);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("measuring direct 2/2: 0.")).count(), 1, "{lines:?}");
+    let told = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    // On a busy machine runs are repeated.
+    assert_eq!(
+        told("measuring direct 1/2: 0.") + told("measuring direct 2/2: 0."),
+        2 + told("the emulator was "),
+        "{lines:?}"
+    );
     assert_eq!(measured.gaps.len(), 1, "{:?}", measured.gaps);
     // Where the host may not choose the congestion control itself, its route carries it.
     let chosen = |name: &str, value: &str| match name {
