@@ -26,6 +26,8 @@ use std::time::Duration;
 
 /// `bbr_bw_rtts`: rounds for which the largest rate is kept.
 const RATE_ROUNDS: u64 = 10;
+/// A round trip is counted in whole microseconds, and as one at least: without any there would be nothing to pace by.
+const SHORTEST: Duration = Duration::from_micros(1);
 /// `bbr_min_rtt_win_sec`.
 const LEAST_RTT_SPAN: Duration = Duration::from_secs(10);
 /// `bbr_probe_rtt_mode_ms`.
@@ -119,7 +121,8 @@ impl Bbr {
 
     /// bbr_init_pacing_rate_from_rtt().
     fn pace_by_round_trip(&mut self, rtt: Duration) {
-        self.pacing = Rate::of(self.window, rtt).and_then(|rate| HIGH.of_rate(rate)).and_then(gains::with_margin);
+        self.pacing =
+            Rate::of(self.window, rtt.max(SHORTEST)).and_then(|rate| HIGH.of_rate(rate)).and_then(gains::with_margin);
     }
 
     fn pacing_gain(&self) -> Gain {
@@ -258,7 +261,7 @@ impl Bbr {
     fn update_least_rtt(&mut self, sample: &RateSample) {
         let now = sample.now;
         let expired = self.least_rtt.is_some_and(|(_, since)| now.since(since) > LEAST_RTT_SPAN);
-        if let Some(rtt) = sample.rtt {
+        if let Some(rtt) = sample.rtt.map(|rtt| rtt.max(SHORTEST)) {
             let less = self.least_rtt.is_none_or(|(least, _)| rtt < least);
             if less || (expired && !sample.maybe_delayed) {
                 self.least_rtt = Some((rtt, now));
