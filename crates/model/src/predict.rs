@@ -272,7 +272,8 @@ pub(crate) mod tests {
     }
 
     use farhop_scenario::{
-        ChannelConfig, DirectionConfig, HttpConfig, Object, Page, PrefetchSide, Profile, RunConfig, TcpConfig,
+        ChannelConfig, DirectionConfig, HttpConfig, Object, Page, PrefetchSide, Profile, RunConfig, RwbpSettings,
+        TcpConfig,
     };
 
     /// One direction of a geostationary link: 250 ms, 100 Mbit/s.
@@ -284,7 +285,7 @@ pub(crate) mod tests {
     pub(crate) fn scenario(sizes: &[u64]) -> Scenario {
         Scenario {
             name: "test".to_owned(),
-            rwbp_ack_every: 2,
+            rwbp: RwbpSettings { ack_every: 2, peak_rate: None },
             prefetch_at: PrefetchSide::default(),
             multiplexed_connections: 4,
             title: String::new(),

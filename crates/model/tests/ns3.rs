@@ -52,6 +52,7 @@ fn parameters(run: &Run) -> Parameters {
         up: hops(1),
         tcp,
         control: Control::Tcp,
+        flow_rate: None,
         is_established: true,
         tls: Tls::None,
         http: Http::Http11,

@@ -30,7 +30,7 @@ pub use error::ScenarioError;
 pub use files::{read_at_most, read_text_at_most};
 pub use open::{open, parse};
 pub use over::{Axis, Over};
-pub use scenario::{Log, PrefetchSide, RunConfig, Scenario, Users};
+pub use scenario::{Log, PrefetchSide, RunConfig, RwbpSettings, Scenario, Users};
 pub use template::Template;
 pub use variation::Variation;
 

@@ -1,7 +1,7 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
 use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
-use crate::scenario::{PrefetchSide, Scenario};
+use crate::scenario::{PrefetchSide, RwbpSettings, Scenario};
 use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
@@ -113,10 +113,11 @@ impl Scenario {
     }
 
     fn rwbp_section(&self) -> String {
-        match self.rwbp_ack_every {
-            USUAL_RWBP_ACK_EVERY => String::new(),
-            every => section("rwbp", &[("ack_every", every.to_string())]),
-        }
+        let RwbpSettings { ack_every, peak_rate } = self.rwbp;
+        let every = (ack_every != USUAL_RWBP_ACK_EVERY).then(|| ("ack_every", ack_every.to_string()));
+        let peak = peak_rate.map(|rate| ("peak_rate", quoted(&rate.to_string())));
+        let given: Vec<_> = every.into_iter().chain(peak).collect();
+        if given.is_empty() { String::new() } else { section("rwbp", &given) }
     }
 
     fn prefetch_section(&self) -> String {

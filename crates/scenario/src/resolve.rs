@@ -2,7 +2,7 @@
 
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
-use crate::scenario::{RunConfig, Scenario, typical_page};
+use crate::scenario::{RunConfig, RwbpSettings, Scenario, typical_page};
 use crate::{log, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
@@ -57,7 +57,7 @@ pub(crate) fn resolve(
         users,
         log,
         http,
-        rwbp_ack_every: rwbp_ack_every(document)?,
+        rwbp: rwbp(document)?,
         prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
         multiplexed_connections: multiplexed_connections(document)?,
         run: run(document)?,
@@ -265,9 +265,12 @@ fn persistence(text: &str) -> Result<Option<Duration>, ParseError> {
 /// What RWBP acknowledges if nothing is said: the first N of zhou-2004's Fig 7, and TCP's habit.
 pub(crate) const USUAL_RWBP_ACK_EVERY: u32 = 2;
 
-fn rwbp_ack_every(document: &Document) -> Result<u32, ValueError> {
+fn rwbp(document: &Document) -> Result<RwbpSettings, ValueError> {
     let every = document.get("rwbp.ack_every", |text| number(text, 1, 1000))?;
-    Ok(every.map_or(USUAL_RWBP_ACK_EVERY, |every| u32::try_from(every).expect("at most 1000")))
+    Ok(RwbpSettings {
+        ack_every: every.map_or(USUAL_RWBP_ACK_EVERY, |every| u32::try_from(every).expect("at most 1000")),
+        peak_rate: document.get("rwbp.peak_rate", str::parse)?,
+    })
 }
 
 /// Connections of `multiplexed` if nothing is said: nz-us-2000 gives no number; a few are enough that a lost packet does not stop all.

@@ -3,7 +3,7 @@
 use farhop_link::ChannelConfig;
 use farhop_results::Architecture;
 use farhop_tcp::TcpConfig;
-use farhop_units::Bytes;
+use farhop_units::{Bytes, Rate};
 use farhop_web::logs::{Hosts, LogRecord};
 use farhop_web::users::UserModel;
 use farhop_web::{HttpConfig, Object, Page};
@@ -35,8 +35,8 @@ pub struct Scenario {
     pub log: Option<Log>,
     /// How the client asks for it.
     pub http: HttpConfig,
-    /// Data packets per acknowledgement of RWBP: N of zhou-2004.
-    pub rwbp_ack_every: u32,
+    /// How `rwbp` sends.
+    pub rwbp: RwbpSettings,
     /// Where `prefetch-conventional` has its prefetching proxy.
     pub prefetch_at: PrefetchSide,
     /// TCP connections between the proxies of `multiplexed`, for each terminal.
@@ -55,6 +55,15 @@ impl Scenario {
 /// What stands for the pages of users or the requests of a log.
 pub(crate) fn typical_page(users: Option<&Users>, log: Option<&Log>) -> Option<Page> {
     users.map(|users| users.model.typical_page()).or_else(|| log.map(Log::typical_page))
+}
+
+/// How the proxies of `rwbp` send (zhou-2004).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RwbpSettings {
+    /// Data packets per acknowledgement: the paper's N.
+    pub ack_every: u32,
+    /// What one flow sends at most, headers included; absent where that is the link's rate.
+    pub peak_rate: Option<Rate>,
 }
 
 /// Where a prefetching proxy stands.

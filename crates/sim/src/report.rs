@@ -3,6 +3,7 @@
 use crate::log::Replayed;
 use crate::metrics::{Metrics, half_width};
 use crate::population::Replication;
+use crate::trunk::rwbp;
 use farhop_link::{Access, Direction};
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Tls, Users};
@@ -232,9 +233,7 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
             format!("farhop's tunnel at the link's rate: its boxes cannot read {hidden} and push nothing; {tcp} beyond")
         }
         Architecture::Accelerated => format!("farhop's accelerator at the link's rate; {tcp} beyond"),
-        Architecture::Rwbp => {
-            format!("RWBP as zhou-2004 sets it, 900 kbit/s a flow; {tcp} beyond")
-        }
+        Architecture::Rwbp => format!("RWBP, at most {} a flow; {tcp} beyond", rwbp::peak_rate(scenario)),
         Architecture::PrefetchConventional => {
             let place = match scenario.prefetch_at {
                 PrefetchSide::Near => "terminal",

@@ -74,7 +74,8 @@ impl Parameters {
             Architecture::Split => Self::split(scenario),
             Architecture::Multiplexed => Self::multiplexed(scenario, settings),
             Architecture::Rwbp => {
-                Self { is_established: true, ..Self::split(scenario) }.at_rate(scenario, settings.rate)
+                let split = Self { is_established: true, ..Self::split(scenario) };
+                Self { flow_rate: scenario.rwbp.peak_rate, ..split.at_rate(scenario, settings.rate) }
             }
             Architecture::PrefetchConventional => match settings.side {
                 PrefetchSide::Near => Self::prefetching_near(scenario),
@@ -84,8 +85,8 @@ impl Parameters {
                 let rate = settings.rate.unwrap_or(PREFETCH_2013_RATE).min(PREFETCH_2013_RATE);
                 Self { is_established: false, ..Self::pushing(scenario, Some(rate)) }
             }
-            Architecture::Tunnel => Self::tunnel(scenario, settings),
-            Architecture::Accelerated => Self::pushing(scenario, settings.rate),
+            Architecture::Tunnel => Self::tunnel(scenario, settings).over_quic(),
+            Architecture::Accelerated => Self::pushing(scenario, settings.rate).over_quic(),
         }
     }
 

@@ -338,7 +338,7 @@ impl Progress {
             trips.lookup += u32::from(dialled > opened);
             spans.handshake += connected.since(dialled);
             spans.tls += self.requested.since(connected);
-            trips.handshake += 1;
+            trips.handshake += u32::from(connected > dialled);
             trips.tls += tls_rounds;
         }
     }

@@ -245,12 +245,10 @@ impl<'a> Load<'a> {
 
     fn carry_out(&mut self, planned: Planned) {
         match planned {
-            Planned::Ask { object, trigger } => {
-                self.ask(object, trigger);
-                self.act();
-            }
+            Planned::Ask { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
         }
+        self.act();
     }
 
     fn timer_ran_out(&mut self, place: usize) {

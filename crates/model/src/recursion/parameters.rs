@@ -199,6 +199,8 @@ pub struct Parameters {
     pub tcp: TcpConfig,
     /// What limits the sender of the page.
     pub control: Control,
+    /// What each connection sends at most where a rate is set, headers included; absent where that is the path's.
+    pub flow_rate: Option<Rate>,
     /// Connections are up from the start and have measured the round-trip time.
     pub is_established: bool,
     /// Handshake of TLS on each new connection.
@@ -237,6 +239,7 @@ impl Parameters {
             up,
             tcp: scenario.tcp.clone(),
             control: Control::Tcp,
+            flow_rate: None,
             is_established: false,
             tls: scenario.http.tls.into(),
             http: scenario.http.version.into(),
@@ -253,7 +256,7 @@ impl Parameters {
     }
 
     /// Packets of QUIC's sizes: what their headers take more than TCP's is taken at every hop.
-    fn over_quic(mut self) -> Self {
+    pub(super) fn over_quic(mut self) -> Self {
         if self.tcp.mss > Bytes::ZERO {
             let packet = self.tcp.mss.get().saturating_add(HEADER_BYTES.get()).clamp(QUIC_INITIAL, QUIC_PACKET);
             self.tcp.mss = Bytes::new(packet - QUIC_HEADERS);

@@ -147,14 +147,15 @@ impl Route {
         passage
     }
 
-    /// Keeps every serializer busy for as long as so many packets of so many bytes would; those behind the slowest wait for it.
-    pub(crate) fn occupy(&mut self, now: Ticks, packets: u64, bytes: u64) {
-        let slowest = self.hops[self.slowest];
-        let busy = slowest.pace.fine(bytes.saturating_add(slowest.overhead)).times(packets);
-        let mut at = now;
+    /// Passes so many packets of so many bytes that leave at `now` together, as [`Self::pass`] would one by one if no queue had a bound.
+    pub(crate) fn pass_train(&mut self, now: Ticks, packets: u64, bytes: u64) {
+        // When the first and the last of them arrive: those between never wait longer than for the slower of both.
+        let (mut first, mut last) = (now, now);
         for hop in &mut self.hops[..self.used] {
-            hop.free = hop.free.max(at.into()) + busy;
-            at = hop.free.rounded_up() + hop.delay;
+            let (service, begins) = (hop.service(bytes), hop.free.max(first.into()));
+            hop.free = (begins + service.times(packets)).max(Fine::from(last) + service);
+            first = (begins + service).rounded_up() + hop.delay;
+            last = hop.free.rounded_up() + hop.delay;
         }
     }
 
@@ -216,6 +217,26 @@ mod tests {
             assert_eq!([0, 0, 0, 0, 1, 1].map(|ms| drops(&mut exact, ms)), [false, false, false, true, false, true]);
             let mut wary = bounded(limit);
             assert!(!drops(&mut wary, 0) && (0..3).any(|_| drops(&mut wary, 0)));
+        }
+    }
+
+    #[test]
+    fn a_train_takes_as_long_as_its_packets_do() {
+        let instant = Hop::new(Pace::of(None, (1, 1)), 0, Ticks::from_millis(3), QueueLimit::Unlimited);
+        let (slow, quick) = (hop(800, 20), hop(8000, 10));
+        for hops in [vec![slow], vec![slow, instant], vec![instant, slow], vec![slow, quick], vec![quick, slow, quick]]
+        {
+            let (mut together, mut alone) = (Route::new(hops.clone()), Route::new(hops));
+            for route in [&mut together, &mut alone] {
+                // One is on its way already.
+                route.pass(Ticks::ZERO, 700);
+            }
+            let now = Ticks::from_millis(2);
+            together.pass_train(now, 50, 1000);
+            for _ in 0..50 {
+                alone.pass(now, 1000);
+            }
+            assert_eq!(together.backlog(now), alone.backlog(now));
         }
     }
 

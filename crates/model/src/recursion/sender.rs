@@ -9,7 +9,7 @@ use super::batch::Batch;
 use super::habits::{self, Habits, RoundTripTime};
 use super::receiver::Ack;
 use super::short::Short;
-use super::ticks::Ticks;
+use super::ticks::{Pace, Ticks};
 use super::usage::Usage;
 use super::window::{Acked, Window};
 use std::collections::VecDeque;
@@ -82,6 +82,8 @@ pub(crate) struct Sender {
     ahead: Ticks,
     /// Bytes in the network as the congestion window counts them, where that is not all that is not acknowledged.
     pub(super) network: Option<u64>,
+    /// Payload at this pace, where one is set.
+    set_rate: Option<Pace>,
     /// Payload of the last segment.
     last_payload: u64,
     /// When the retransmission timer would run out.
@@ -140,6 +142,7 @@ impl Sender {
             paced: Ticks::ZERO,
             ahead: Ticks::ZERO,
             network: None,
+            set_rate: None,
             last_payload: 0,
             timer: Ticks::NEVER,
             probe: None,
@@ -360,9 +363,8 @@ impl Sender {
     }
 
     fn pace(&mut self, now: Ticks, bytes: u64) {
-        if let Some(rtt) = self.rtt.smoothed()
-            && let Some((pace, burst)) = self.window.pace(rtt)
-        {
+        let set = self.set_rate.map(|pace| (pace, 0));
+        if let Some((pace, burst)) = set.or_else(|| self.window.pace(self.rtt.smoothed()?)) {
             (self.paced, self.ahead) = (self.paced.max(now) + pace.time(bytes), pace.time(burst));
         }
     }
@@ -505,9 +507,10 @@ impl Sender {
         }
     }
 
-    /// Neither the receiver's offer nor a buffer limits from now on.
-    pub(crate) fn remove_limits(&mut self) {
+    /// Neither the receiver's offer nor a buffer limits from now on, at most a rate that is set.
+    pub(crate) fn keep_to(&mut self, rate: Option<Pace>) {
         (self.buffer, self.edge) = (u64::MAX / 4, u64::MAX);
+        self.set_rate = rate;
     }
 
     /// Leaves out `bytes` that were to be sent later.

@@ -15,7 +15,6 @@
 use super::breakdown::Ledger;
 use super::connection::{Answer, Connection, Side};
 use super::load::{HEADERS, Load, Mode};
-use super::parameters::Control;
 use super::route::MOST_HOPS;
 use super::sender::Hold;
 use super::ticks::{Fine, Ticks};
@@ -272,8 +271,8 @@ impl Load<'_> {
             return;
         }
         let segments = self.uneventful(place) / mss;
-        if self.parameters.control == Control::FixedRate && segments > LEAST_SKIP {
-            self.down.occupy(self.now, segments, mss + HEADERS);
+        if self.parameters.flow_rate.is_none() && segments > LEAST_SKIP {
+            self.down.pass_train(self.now, segments, mss + HEADERS);
             self.skip(place, segments * mss, Ledger::default());
         }
     }

@@ -8,7 +8,7 @@ use super::parameters::{Control, Http, Parameters};
 use super::receiver::Ack;
 use super::route::Passage;
 use super::sender::{Hold, Piece};
-use super::ticks::Ticks;
+use super::ticks::{Pace, Ticks};
 use super::window::Window;
 use farhop_scenario::Congestion;
 
@@ -44,7 +44,8 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     };
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
     if parameters.control == Control::FixedRate {
-        server.sender.remove_limits();
+        let redundancy = (u32::try_from(mss + HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
+        server.sender.keep_to(parameters.flow_rate.map(|rate| Pace::of(Some(rate), redundancy)));
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());
@@ -232,7 +233,7 @@ impl Load<'_> {
         let clock = self.clock();
         let opening = &mut self.buffers.openings[place];
         opening.used = true;
-        let came_up = opening.ready == clock && !self.parameters.is_established;
+        let came_up = opening.ready == clock && opening.ready > opening.at;
         let progress = &mut self.buffers.browser.objects[object];
         let delay = Ticks::of(self.workload.object(object).delay);
         let cause = match progress.named.filter(|(at, ..)| *at + delay == clock) {
@@ -247,10 +248,6 @@ impl Load<'_> {
 
     fn open(&mut self, host: usize) {
         let place = self.open_place(host);
-        if self.parameters.is_established {
-            self.connected(place);
-            return;
-        }
         let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
         let resolved = &mut self.buffers.resolved;
         resolved.resize(resolved.len().max(host + 1), None);
@@ -262,9 +259,15 @@ impl Load<'_> {
         }
     }
 
-    /// The handshake begins.
+    /// The handshake begins, unless the connection is up.
     pub(crate) fn dial(&mut self, place: usize) {
-        self.buffers.openings[place].dialled = self.clock();
+        let clock = self.clock();
+        let opening = &mut self.buffers.openings[place];
+        (opening.dialled, opening.connected) = (clock, clock);
+        if self.parameters.is_established {
+            self.connected(place);
+            return;
+        }
         let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
         self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
         self.await_answer(place, Side::Client);

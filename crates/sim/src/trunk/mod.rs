@@ -6,7 +6,7 @@
 
 mod accelerated;
 mod multiplexed;
-mod rwbp;
+pub(crate) mod rwbp;
 mod tube;
 mod tunnel;
 

@@ -1,9 +1,10 @@
-//! RWBP between the proxies at the two ends of the far link (zhou-2004 §IV), as the paper sets it.
+//! RWBP between the proxies at the two ends of the far link (zhou-2004 §IV).
 //!
 //! The gateway's proxy has the flows of all terminals, each terminal's its own; a leg over the link is a flow of its number.
 //! The link's queue says how much room it has, so that nothing is dropped there; while a proxy waits for room it asks again when
 //! the link can have sent a packet.
 
+use super::tube::UNLIMITED;
 use super::{Said, StationId};
 use crate::network::Side;
 use crate::packet;
@@ -11,6 +12,11 @@ use farhop_scenario::Scenario;
 use farhop_transport::rwbp::{Packet, Proxy, RwbpConfig};
 use farhop_transport::{Output, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
+
+/// What one flow sends at most, headers included.
+pub(crate) fn peak_rate(scenario: &Scenario) -> Rate {
+    scenario.rwbp.peak_rate.or_else(|| scenario.link.down.peak_rate()).unwrap_or(UNLIMITED)
+}
 
 /// All proxies.
 #[derive(Debug)]
@@ -31,9 +37,8 @@ struct Station {
 impl Proxies {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let config = RwbpConfig {
-            mss: scenario.tcp.mss,
-            ack_every: scenario.rwbp_ack_every,
-            ..RwbpConfig::zhou_2004(scenario.link.rtt())
+            ack_every: scenario.rwbp.ack_every,
+            ..RwbpConfig::new(scenario.tcp.mss, peak_rate(scenario), scenario.link.rtt())
         };
         let station = || Station { proxy: Proxy::new(config.clone()), wake: None };
         Self {

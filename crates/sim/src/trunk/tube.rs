@@ -22,8 +22,8 @@ use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Rate of the boxes where the link has none, as when farhop measures.
-const UNLIMITED: Rate = Rate::mbps(1000);
+/// Rate of boxes where the link has none, as when farhop measures.
+pub(super) const UNLIMITED: Rate = Rate::mbps(1000);
 /// No stream and no connection is held back by QUIC's own windows.
 const WIDE: Bytes = Bytes::new(1 << 50);
 /// The priority of a stream that has been given none: urgency 3 (RFC 9218 §4.1).

@@ -23,14 +23,20 @@ pub struct RwbpConfig {
 }
 
 impl RwbpConfig {
-    /// The paper's: MSS 512, peak rate 900 kbit/s, all buffers of the peak rate × `round_trip` of the satellite, N = 2. The time
-    /// without another packet after which fewer are acknowledged is not given: 200 ms, the timer of the TCPs that RWBP is derived
-    /// from.
+    /// The paper's numbers: MSS 512, peak rate 900 kbit/s, for a satellite's `round_trip`.
     pub fn zhou_2004(round_trip: Duration) -> Self {
-        let peak_rate = Rate::kbps(900);
-        let buffer = peak_rate.bytes_in(round_trip);
+        Self::new(Bytes::new(512), Rate::kbps(900), round_trip)
+    }
+
+    /// As the paper sets it for other rates: all buffers of the peak rate × `round_trip` of the satellite, N = 2. On short paths that is
+    /// not enough to send without a pause while packets and acknowledgements are on the wire, so that they hold 16 segments at least. The
+    /// time without another packet after which fewer are acknowledged is not given: 200 ms, the timer of the TCPs that RWBP is derived
+    /// from.
+    pub fn new(mss: Bytes, peak_rate: Rate, round_trip: Duration) -> Self {
+        let least = Bytes::new(mss.get().saturating_mul(16));
+        let buffer = peak_rate.bytes_in(round_trip).max(least);
         Self {
-            mss: Bytes::new(512),
+            mss,
             peak_rate,
             buffer,
             output_queue: buffer,
