@@ -149,6 +149,14 @@ fn at_a_set_rate_a_page_takes_as_long_as_predicted() {
     }
 }
 
+/// What is announced for a page that is still being read is not given up, however long it has to wait for its turn.
+#[test]
+fn a_page_that_takes_minutes_crosses_the_link_once() {
+    let all = ["page.objects=40", "page.size=120 kB", "link.down.rate=400 kbit/s", "link.down.delay=50 ms"];
+    let off = from_predicted(Architecture::Accelerated, &all);
+    assert!(off.abs() < 0.01, "{:.2} % off", off * 100.0);
+}
+
 /// Times that farhop measured over the same link on a quiet machine (README).
 #[test]
 fn the_demo_takes_as_long_through_farhops_boxes_as_measured() {

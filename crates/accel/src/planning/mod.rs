@@ -5,6 +5,7 @@
 //! [`gateway`] turns references into announcements and fetches, [`terminal`] holds, answers and forwards, [`priority`] orders bytes.
 
 pub mod gateway;
+mod interest;
 pub mod prefetch;
 pub mod priority;
 pub mod terminal;

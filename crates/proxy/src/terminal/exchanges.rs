@@ -247,7 +247,8 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.shared.state().waiting.remove(&self.flow);
-        self.shared.plan(|planner| planner.handle_ended(self.flow));
+        let now = self.shared.clock.now();
+        self.shared.plan(|planner| planner.handle_ended(now, self.flow));
     }
 }
 

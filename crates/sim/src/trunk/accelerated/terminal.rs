@@ -237,7 +237,7 @@ impl TerminalBox {
         wire.wants.remove(&flow);
         wire.tube.close(now, Side::Near, number);
         wire.tube.forget(number);
-        self.planner.handle_ended(flow);
+        self.planner.handle_ended(now, flow);
         let Some(Exchange { leg, .. }) = self.exchanges.remove(&flow) else { return };
         if let Some(client) = self.clients.get_mut(&leg) {
             client.exchange = None;
@@ -256,7 +256,7 @@ impl TerminalBox {
         }
         if let Some(flow) = client.exchange {
             self.exchanges.remove(&flow);
-            self.planner.handle_ended(flow);
+            self.planner.handle_ended(now, flow);
             self.act(now, wire);
         }
     }
