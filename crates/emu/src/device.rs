@@ -7,6 +7,7 @@ mod packet;
 
 use crate::EmuError;
 use crate::tun::Tun;
+use nix::unistd::Pid;
 use packet::PacketSocket;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -59,12 +60,17 @@ impl Device {
         }
     }
 
+    /// The kernel's thread that takes what is written, if there is one.
+    pub(crate) fn taker(&self) -> Option<Pid> {
+        match self {
+            Self::Tun(tun) => tun.taker(),
+            Self::Packet(_) => None,
+        }
+    }
+
     /// Whether [`Device::write`] takes hardly longer than copying a packet; else it runs the host's network stack.
     pub(crate) fn is_quick(&self) -> bool {
-        match self {
-            Self::Tun(tun) => tun.is_quick(),
-            Self::Packet(_) => false,
-        }
+        self.taker().is_some()
     }
 
     /// Hands a packet to the host at this end.

@@ -16,11 +16,14 @@
 //! A host that takes its packets more slowly than the link delivers them makes the driver read less: what has not been read
 //! waits in the device of its sender, where it has not arrived at the link yet.
 //!
+//! As long as there is little to do all threads run on one processor ([`placement`]).
+//!
 //! The threads ask for real-time priority (`SCHED_FIFO`) and a timer slack of 1 ns.
 //!
 //! [`Device::is_quick`]: crate::device::Device::is_quick
 
 mod frame;
+mod placement;
 mod poller;
 mod real_time;
 mod recorder;
@@ -37,6 +40,8 @@ pub(crate) use segment::{Ends, Memory, Segment, SegmentRecord};
 use crate::clock::Clock;
 use farhop_link::{Direction, Port};
 use farhop_units::Instant;
+use nix::unistd::Pid;
+use placement::Placement;
 use poller::{Poller, Ready};
 use real_time::Priority;
 use remote::{Command, Commands};
@@ -68,6 +73,8 @@ impl Driver {
         let ends: Vec<Ends> = segments.iter().map(|segment| segment.ends().clone()).collect();
         let poller = Poller::new(&ends)?;
         let writers = Writers::start(&ends, clock)?;
+        let takers: Vec<Pid> =
+            ends.iter().flat_map(|ends| ends.ports().filter_map(|port| ends.device(port).taker())).collect();
         let thread = thread::Builder::new().name("farhop-link".to_owned()).spawn(move || {
             real_time::become_real_time(Priority::Link);
             Round {
@@ -75,6 +82,7 @@ impl Driver {
                 writers,
                 clock,
                 commands,
+                placement: Placement::new(takers.into_iter()),
                 noticed: Instant::START,
                 sleep: Sleep::default(),
                 ready: Vec::new(),
@@ -161,7 +169,9 @@ struct Round {
     clock: Clock,
     commands: Commands,
     sleep: Sleep,
-    /// When the last wait ended: what is found then had arrived, however long reading it takes on an idle machine's cold caches.
+    placement: Option<Placement>,
+    /// When the last wait ended, or what ended it arrived: what is found then had arrived, however long reading it takes on an idle
+    /// machine's cold caches.
     noticed: Instant,
     /// Where packets may be waiting.
     ready: Vec<Ready>,
@@ -193,6 +203,9 @@ impl Round {
         };
         let (is_called, noticed) = poller.wait(&self.commands, nap, self.clock, &mut self.ready);
         self.noticed = noticed;
+        if !self.ready.is_empty() {
+            self.noticed = self.sleep.arrived(nap, noticed);
+        }
         let is_undisturbed = !is_called && (nap.deaf || self.ready.is_empty());
         if let Some(slept) = nap.span.filter(|slept| !slept.is_zero() && is_undisturbed) {
             self.sleep.woken(now + slept, noticed);
@@ -226,20 +239,25 @@ impl Round {
 
     /// Reads a batch from every device that had something.
     fn receive(&mut self, poller: &mut Poller) -> Progress {
-        let mut progress = Progress::Idle;
+        let (mut progress, mut packets) = (Progress::Idle, 0);
         for ready in self.ready.drain(..) {
             let Ready { segment, port } = ready;
             if self.writers.are_behind(port) {
                 progress = progress.max(Progress::Behind);
                 continue;
             }
-            match self.segments[segment].receive(segment, port, self.noticed, self.clock, &self.writers) {
+            let count = self.segments[segment].receive(segment, port, self.noticed, self.clock, &self.writers);
+            packets += count.unwrap_or(0);
+            match count {
                 Some(READ_BATCH) => progress = Progress::Busy,
                 // Nothing more waits.
                 Some(_) => {}
                 // A device that was deleted by hand would wake the thread for ever, at real-time priority.
                 None => poller.forget(self.segments[segment].ends().device(port)),
             }
+        }
+        if let Some(placement) = &mut self.placement {
+            placement.handled(self.noticed, packets);
         }
         progress
     }

@@ -7,6 +7,7 @@ mod napi;
 
 use crate::EmuError;
 use nix::errno::Errno;
+use nix::unistd::Pid;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -19,7 +20,7 @@ pub(crate) const TUN_CONTROL: &str = "/dev/net/tun";
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
-    is_quick: bool,
+    taker: Option<Pid>,
     bundles: bool,
 }
 
@@ -47,10 +48,12 @@ impl Tun {
         if let Err(error) = &threaded {
             tracing::debug!(%error, name, "no kernel thread for a device");
         }
-        let is_quick = threaded.is_ok();
-        let file = threaded.or_else(|_| Self::open(name, flags))?;
+        let (file, taker) = match threaded {
+            Ok((file, taker)) => (file, Some(taker)),
+            Err(_) => (Self::open(name, flags)?, None),
+        };
         outlive_file(&file).map_err(EmuError::system(format!("keep the TUN device {name}")))?;
-        Ok(Self { file, is_quick, bundles })
+        Ok(Self { file, taker, bundles })
     }
 
     /// Tells the host that this device cuts bundles and fills in checksums.
@@ -68,17 +71,17 @@ impl Tun {
         if self.bundles { BUNDLE_HEADER } else { 0 }
     }
 
-    /// Whether handing over a packet takes hardly longer than copying it, since a kernel thread does the rest.
-    pub(crate) fn is_quick(&self) -> bool {
-        self.is_quick
+    /// The kernel's thread that takes what is written, so that writing takes hardly longer than copying.
+    pub(crate) fn taker(&self) -> Option<Pid> {
+        self.taker
     }
 
-    fn threaded(name: &str, flags: libc::c_int) -> Result<File, EmuError> {
+    fn threaded(name: &str, flags: libc::c_int) -> Result<(File, Pid), EmuError> {
         let temporary = napi::temporary_name();
         let file = Self::open(&temporary, flags | libc::IFF_NAPI)?;
-        let threaded = napi::make_threaded(&temporary).and_then(|()| napi::rename(&temporary, name));
-        threaded.map_err(EmuError::system(format!("give the TUN device {name} a kernel thread")))?;
-        Ok(file)
+        let taker = napi::make_threaded(&temporary).and_then(|taker| napi::rename(&temporary, name).map(|()| taker));
+        let taker = taker.map_err(EmuError::system(format!("give the TUN device {name} a kernel thread")))?;
+        Ok((file, taker))
     }
 
     #[expect(unsafe_code, reason = "TUNSETIFF has no safe wrapper")]

@@ -4,6 +4,9 @@
 //! That time is learned, and the thread asks to be woken so much earlier and waits for the rest awake. Since waiting awake takes
 //! processor time that the hosts' programs could have, no more than an eighth of any wait is spent so.
 //!
+//! A packet that wakes the thread waits as long until it is seen, and on a link with a long delay every packet that comes alone does. What
+//! even a quick waking takes is taken off, so that a packet's delay begins when it arrived.
+//!
 //! On a dense link every wait is short, and keeping every packet's time takes a whole processor at real-time priority. At
 //! 500 Mbit/s full packets come and go every 12 µs; on two processors the programs that send and receive them then wait for one
 //! more than half of the time. So wakings and waits awake are paid from a credit, half of the time that passes. When it is used
@@ -31,6 +34,8 @@ impl Nap {
 #[derive(Debug)]
 pub(super) struct Sleep {
     oversleep: Duration,
+    /// What a quick waking takes, once there was one.
+    waking: Option<Duration>,
     credit: Duration,
     /// Until when what comes is handled together, since the credit is used up.
     saving: Option<Instant>,
@@ -48,6 +53,9 @@ const MOST_OVERSLEEP: Duration = Duration::from_micros(200);
 const AWAKE: u32 = 8;
 /// How fast a better habit is believed; a worse one is believed at once.
 const FORGETTING: u32 = 16;
+/// How fast a quicker waking is believed to be one, and that they have become slower: some fifth of them are quicker than what is learned.
+const QUICKER: u32 = 4;
+const SLOWER: u32 = 64;
 /// What a waking takes from others.
 const WAKING: Duration = Duration::from_micros(10);
 /// Share of all time that may be spent on wakings and waits awake.
@@ -63,6 +71,7 @@ impl Default for Sleep {
     fn default() -> Self {
         Self {
             oversleep: Duration::ZERO,
+            waking: None,
             credit: MOST_CREDIT,
             saving: None,
             began: Instant::START,
@@ -91,7 +100,7 @@ impl Sleep {
     /// Earns since the last nap began, and pays for it.
     fn settle(&mut self, now: Instant) {
         if self.saving.is_some_and(|until| until <= now) {
-            *self = Self { oversleep: self.oversleep, began: now, ..Self::default() };
+            *self = Self { oversleep: self.oversleep, waking: self.waking, began: now, ..Self::default() };
         }
         let passed = now.since(self.began);
         let earned = (self.credit + passed / INCOME).min(MOST_CREDIT);
@@ -110,6 +119,18 @@ impl Sleep {
         let late = now.since(asked).min(MOST_OVERSLEEP);
         self.oversleep =
             if late > self.oversleep { late } else { self.oversleep - (self.oversleep - late) / FORGETTING };
+        let waking = self.waking.unwrap_or(late);
+        self.waking = Some(match late.checked_sub(waking) {
+            Some(slower) => waking + slower / SLOWER,
+            None => waking - (waking - late) / QUICKER,
+        });
+    }
+
+    /// When a packet came that has ended a nap, as was `noticed` then: not before the nap began.
+    pub(super) fn arrived(&self, nap: Nap, noticed: Instant) -> Instant {
+        let is_sleep = !nap.deaf && nap.span != Some(Duration::ZERO);
+        let waking = self.waking.filter(|_| is_sleep).unwrap_or_default().min(noticed.since(self.began));
+        Instant::from_nanos(noticed.as_nanos() - u64::try_from(waking.as_nanos()).unwrap_or(0))
     }
 }
 
@@ -129,6 +150,22 @@ mod tests {
             sleep.woken(asked, asked + micros(5));
         }
         assert!(sleep.span(millis(50)) > millis(50) - micros(27), "{sleep:?}");
+    }
+
+    #[test]
+    fn a_packet_that_wakes_the_thread_had_come_before() {
+        let mut sleep = Sleep::default();
+        let (micros, start) = (Duration::from_micros, Instant::START + Duration::from_secs(1));
+        for late in (0..400).map(|round| micros(if round % 4 == 0 { 30 } else { 90 })) {
+            sleep.woken(start, start + late);
+        }
+        let asleep = sleep.nap(start, None);
+        let taken_off = |nap, noticed: Instant| noticed.since(sleep.arrived(nap, noticed));
+        let waking = taken_off(asleep, start + micros(500));
+        assert!((micros(28)..micros(50)).contains(&waking), "{waking:?}: as the quicker ones");
+        assert_eq!(taken_off(asleep, start + micros(10)), micros(10), "it may have come when the nap began");
+        assert_eq!(taken_off(Nap::NONE, start + micros(500)), Duration::ZERO, "it was awake");
+        assert_eq!(taken_off(Nap { span: Some(MODERATION), deaf: true }, start + micros(500)), Duration::ZERO);
     }
 
     /// What a thread does whose link has something due every `interval` for `span`.

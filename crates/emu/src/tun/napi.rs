@@ -7,6 +7,7 @@
 
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::unistd::Pid;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -25,14 +26,15 @@ fn base_36(number: u32, digits: u32) -> String {
     (0..digits).rev().map(digit).collect()
 }
 
-/// Gives a device with a [`temporary_name`] in the calling thread's network namespace its real-time kernel thread.
-pub(super) fn make_threaded(device: &str) -> io::Result<()> {
+/// Gives a device with a [`temporary_name`] in the calling thread's network namespace its real-time kernel thread, and gives its number.
+pub(super) fn make_threaded(device: &str) -> io::Result<Pid> {
     let sys = mount_sys()?;
     let setting = format!("/proc/self/fd/{}/class/net/{device}/threaded", sys.as_raw_fd());
     fs::write(setting, "1")?;
     // There is one receive queue, whose number is no secret but always 0.
     let thread = find_thread(&format!("napi/{device}-0")).ok_or(io::ErrorKind::NotFound)?;
-    make_real_time(thread)
+    make_real_time(thread)?;
+    Ok(Pid::from_raw(thread))
 }
 
 /// Below the emulator's own threads, above all ordinary ones.
