@@ -157,6 +157,15 @@ fn a_page_that_takes_minutes_crosses_the_link_once() {
     assert!(off.abs() < 0.01, "{:.2} % off", off * 100.0);
 }
 
+/// Requests that are not waited for one by one are sent at the set rate, too.
+#[test]
+fn pipelined_requests_wait_for_no_window_at_a_set_rate() {
+    for architecture in [Architecture::Tunnel, Architecture::Rwbp] {
+        let off = from_predicted(architecture, &["http.version=1.1-pipelined", "link.down.rate=70 Mbit/s"]);
+        assert!(off.abs() < 0.03, "{architecture}: {:.2} % off", off * 100.0);
+    }
+}
+
 /// Times that farhop measured over the same link on a quiet machine (README).
 #[test]
 fn the_demo_takes_as_long_through_farhops_boxes_as_measured() {

@@ -33,6 +33,7 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     };
     // QUIC's client is not spread over round trips: what it sends is little.
     let client = match tcp.congestion {
+        _ if parameters.control == Control::FixedRate => Window::fixed(mss, NO_LIMIT),
         Congestion::Reno | Congestion::NewReno | Congestion::Cubic if is_quic => {
             Window::new(tcp.congestion, mss, initial, counts_bytes)
         }
@@ -45,6 +46,7 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
     if parameters.control == Control::FixedRate {
         let redundancy = (u32::try_from(mss + HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
+        client.sender.keep_to(None);
         server.sender.keep_to(parameters.flow_rate.map(|rate| Pace::of(Some(rate), redundancy)));
     }
     server.sender.update_offer(0, client.receiver.offer());
