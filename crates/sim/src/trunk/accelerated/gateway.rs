@@ -56,6 +56,8 @@ struct Fetch {
     /// Bytes of the response's head that have not come, and of its body in all.
     head: Bytes,
     body: Bytes,
+    /// The head has come, which may be counted with the body.
+    has_head: bool,
     /// Bytes of the body that have come.
     read: Bytes,
     /// If it is a document: what it names and has not been read.
@@ -157,7 +159,7 @@ impl GatewayBox {
         if fetch.head > Bytes::ZERO {
             return;
         }
-        if head > Bytes::ZERO {
+        if !core::mem::replace(&mut fetch.has_head, true) {
             self.respond(now, wire, number);
         }
         self.read(now, wire, number, bytes - head);
@@ -308,6 +310,7 @@ impl Fetch {
             server: 0,
             head: Bytes::ZERO,
             body: Bytes::ZERO,
+            has_head: false,
             read: Bytes::ZERO,
             page: None,
             references: VecDeque::new(),
