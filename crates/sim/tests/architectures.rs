@@ -236,6 +236,30 @@ fn users_see_the_same_pages_through_every_architecture() {
 }
 
 #[test]
+fn tunnels_keep_to_what_their_modems_take_of_a_shared_way_up() {
+    // Requests of 20 kB over a way up of 400 kbit/s that eight terminals share; 4 kB fit into a modem.
+    for scheme in ["cfdama", "tdma", "dama"] {
+        let assignments = [
+            "users.model=zhou-2004, sizes = fixed, requests = constant value=20kB, think = exponential mean=30s",
+            "users.duration=5 min",
+            "users.warm_up=0 s",
+            "run.runs=1",
+            "access.terminals=8",
+            &format!("access.scheme={scheme}"),
+            "link.up.queue=4 kB",
+            "run.architectures=tunnel,accelerated",
+        ];
+        let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
+        for architecture in [Architecture::Tunnel, Architecture::Accelerated] {
+            let Row { note, users, .. } = row(&simulation, architecture);
+            let note = note.as_deref().expect("it says what was dropped");
+            assert!(note.contains("the link dropped 0 packets"), "{scheme}, {architecture}: {note}");
+            assert!(users.is_some_and(|users| users.count > 20), "{scheme}, {architecture}: {users:?}");
+        }
+    }
+}
+
+#[test]
 fn many_terminals_open_their_connections_without_overloading_the_link() {
     let assignments = [
         "users.model=zhou-2004",

@@ -248,7 +248,9 @@ impl Trunk {
     pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
         match self {
             Self::Rwbp(proxies) => proxies.set_link_room(now, id, room),
-            Self::Multiplexed(_) | Self::Tunnel(_) | Self::Accelerated(_) => {}
+            Self::Tunnel(tunnels) => tunnels.set_link_room(now, id, room),
+            Self::Accelerated(boxes) => boxes.set_link_room(now, id, room),
+            Self::Multiplexed(_) => {}
         }
     }
 

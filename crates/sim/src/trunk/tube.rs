@@ -5,6 +5,9 @@
 //! flows have on the way or unsent is bounded by the connection's send buffer, for whose room flows wait in turn, a frame each.
 //! Bytes that come within one instant go into frames together, as a box reads all there is when it wakes.
 //!
+//! On a way up that terminals share no rate is any one's own. There a terminal's end keeps to the whole rate as before, and to the queue of its
+//! modem, which takes no packet that it has no room for: what waits, waits in the box, the urgent before the rest.
+//!
 //! What differs from the proxies: a flow stays on one stream, where they change streams every 512 KiB (19 B); of flows that carry data
 //! the first that was opened goes first, not the first that had something to send; both ends count their flows together; no keep-alives, no search for the path's MTU:
 //! 1452 B from the start.
@@ -15,7 +18,7 @@ use farhop_accel::planning::priority::{Content, priority};
 use farhop_accel::share::SharedRate;
 use farhop_accel::tunnel::{ACK_EVERY, FLOW_MEMORY, FLOW_WINDOW, send_buffer};
 use farhop_accel::wire::{MAX_DATA_BYTES, varint_bytes};
-use farhop_scenario::Scenario;
+use farhop_scenario::{Access, QueueLimit, Scenario};
 use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Sending};
 use farhop_transport::{Output, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
@@ -29,6 +32,16 @@ const WIDE: Bytes = Bytes::new(1 << 50);
 /// The priority of a stream that has been given none: urgency 3 (RFC 9218 §4.1).
 const USUAL: i32 = -3;
 const MAX_DATA: Bytes = Bytes::new(MAX_DATA_BYTES as u64);
+/// A full packet with the headers of UDP and IPv4.
+const FULL_PACKET: Bytes = Bytes::new(1480);
+
+/// What limits the ends of every terminal's tube.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    sending: [Sending; 2],
+    /// How long the way up takes for a packet, where the near end asks for room in the modem's queue.
+    modem: Option<Duration>,
+}
 
 /// What a frame is, without its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +80,7 @@ pub(crate) struct Tube {
     flows: BTreeMap<u32, Flow>,
     /// The number of the next flow, whoever opens it.
     next: u32,
+    modem: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -111,26 +125,33 @@ struct Way {
 
 impl Tube {
     /// What limits the near and the far end of every terminal's: each its own rate, and one that the gateway has for all of them.
-    pub(crate) fn sending(scenario: &Scenario) -> [Sending; 2] {
+    pub(crate) fn limits(scenario: &Scenario) -> Limits {
         let [up, down] = [&scenario.link.up, &scenario.link.down].map(|direction| direction.rate.unwrap_or(UNLIMITED));
-        [Sending::Rate(up), Sending::Shared(SharedRate::new(down, Duration::ZERO))]
+        let sending = [Sending::Rate(up), Sending::Shared(SharedRate::new(down, Duration::ZERO))];
+        let has_room = match scenario.link.up.queue {
+            QueueLimit::Bytes(limit) => limit >= FULL_PACKET,
+            QueueLimit::Packets(limit) => limit > 0,
+            QueueLimit::Unlimited => false,
+        };
+        let is_asked = has_room && scenario.link.access != Access::Dedicated;
+        Limits { sending, modem: is_asked.then(|| up.transmission_time(FULL_PACKET)) }
     }
 
     /// A connection that its near end opens at `now`, with the limits of its ends.
-    pub(crate) fn open(now: Instant, sending: &[Sending; 2]) -> Self {
+    pub(crate) fn open(now: Instant, limits: &Limits) -> Self {
         const SET: &str = "a set rate needs no congestion controller";
         let config = |side: Side| QuicConfig {
             ack_every: ACK_EVERY,
             stream_window: WIDE,
             connection_window: WIDE,
             send_buffer: WIDE,
-            sending: sending[side as usize].clone(),
+            sending: limits.sending[side as usize].clone(),
             order: Order::Urgency,
             ..QuicConfig::default()
         };
         let near = End::new(Connection::client(now, &config(Side::Near)).expect(SET));
         let far = End::new(Connection::server(&config(Side::Far)).expect(SET));
-        Self { ends: [near, far], flows: BTreeMap::new(), next: 0 }
+        Self { ends: [near, far], flows: BTreeMap::new(), next: 0, modem: limits.modem }
     }
 
     /// Opens a flow at one end, to carry this.
@@ -217,6 +238,13 @@ impl Tube {
         self.ends[side as usize].connection.handle_packet(now, packet);
     }
 
+    /// The queue that an end's packets go to has so much room, if it has a bound.
+    pub(crate) fn set_link_room(&mut self, now: Instant, side: Side, room: Option<Bytes>) {
+        if let Some(room) = room.filter(|_| side == Side::Near && self.modem.is_some()) {
+            self.ends[side as usize].connection.set_room(now, room);
+        }
+    }
+
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, side: Side) -> bool {
         let counts = self.ends[side as usize].wake.take_if(|wake| *wake == now).is_some();
@@ -238,7 +266,9 @@ impl Tube {
     pub(crate) fn rearm_with(&mut self, now: Instant, side: Side, own: Option<Instant>) -> Option<Instant> {
         let end = &mut self.ends[side as usize];
         let gathered = (!end.dirty.is_empty()).then_some(now);
-        let due = gathered.into_iter().chain(own).chain(end.connection.next_timeout()).min()?;
+        // By then the modem can have sent a packet.
+        let room = self.modem.filter(|_| end.connection.awaits_room()).map(|wait| now + wait);
+        let due = gathered.into_iter().chain(own).chain(room).chain(end.connection.next_timeout()).min()?;
         if end.wake.is_some_and(|wake| wake <= due) {
             return None;
         }

@@ -3,14 +3,14 @@
 //! The terminal says yes at once; the request to connect crosses the link with the client's first bytes behind it. Each leg over the
 //! link is a flow of its terminal's [`Tube`].
 
-use super::tube::{Heard, Mark, Tube};
+use super::tube::{Heard, Limits, Mark, Tube};
 use super::{Said, StationId};
 use crate::network::Side;
 use crate::packet::Packet;
 use farhop_accel::planning::priority::Content;
 use farhop_accel::wire::varint_bytes;
 use farhop_scenario::Scenario;
-use farhop_transport::quic::{self, Sending};
+use farhop_transport::quic;
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ const AUTHORITY: u64 = 1 + 9;
 /// The tunnels of all terminals.
 #[derive(Debug)]
 pub(crate) struct Tunnels {
-    sending: [Sending; 2],
+    limits: Limits,
     terminals: Vec<Option<Tunnel>>,
 }
 
@@ -50,14 +50,14 @@ struct Flow {
 impl Tunnels {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let terminals = (0..scenario.link.terminals.max(1)).map(|_| None).collect();
-        Self { sending: Tube::sending(scenario), terminals }
+        Self { limits: Tube::limits(scenario), terminals }
     }
 
     /// A terminal's tunnel is opened; its packets belong to this leg.
     pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) {
         self.terminals[usize::from(terminal)] = Some(Tunnel {
             leg,
-            tube: Tube::open(now, &self.sending),
+            tube: Tube::open(now, &self.limits),
             is_up: [false; 2],
             said: Default::default(),
             flows: BTreeMap::new(),
@@ -116,6 +116,12 @@ impl Tunnels {
     pub(crate) fn handle_packet(&mut self, now: Instant, id: StationId, packet: &quic::Packet) {
         if let Some(tunnel) = self.tunnel(id.terminal) {
             tunnel.tube.handle_packet(now, id.side, packet);
+        }
+    }
+
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
+        if let Some(tunnel) = self.tunnel(id.terminal) {
+            tunnel.tube.set_link_room(now, id.side, room);
         }
     }
 

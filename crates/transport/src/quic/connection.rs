@@ -4,7 +4,7 @@ use super::QuicError;
 use super::acks::Acks;
 use super::config::{MIN_DATAGRAM, QuicConfig};
 use super::content::Content;
-use super::control::Control;
+use super::control::{self, Control};
 use super::flight::Flight;
 use super::handshake::Role;
 use super::packet::{Ack, Draft, Frame, Level, Packet};
@@ -27,6 +27,8 @@ pub struct Connection {
     control: Control,
     /// What may still be sent before the client's address is known; `None` once it is.
     allowance: Option<u64>,
+    /// How much room what takes its packets has, if it has a bound; headers of UDP and IP count.
+    room: Option<Bytes>,
 }
 
 impl Connection {
@@ -58,6 +60,7 @@ impl Connection {
             flight: Flight::default(),
             control: Control::new(config)?,
             allowance: is_unknown.then_some(0),
+            room: None,
             config: config.clone(),
         })
     }
@@ -98,6 +101,23 @@ impl Connection {
     pub fn set_priority(&mut self, now: Instant, stream: StreamId, urgency: u8, incremental: bool) {
         self.advance(now);
         self.content.streams.set_priority(stream, urgency, incremental);
+    }
+
+    /// What takes this end's packets has so much room, headers of UDP and IP included, for those that have not been polled. Nothing leaves while a full packet does not fit: what
+    /// waits, waits here, in the order of its urgency, and no timer runs for it.
+    pub fn set_room(&mut self, now: Instant, room: Bytes) {
+        self.advance(now);
+        let unpolled = self.content.outputs.iter().map(|output| match output {
+            Output::Transmit { packet, .. } => packet.wire_bytes(),
+            _ => Bytes::ZERO,
+        });
+        self.room = Some(room.saturating_sub(unpolled.fold(Bytes::ZERO, |sum, bytes| sum + bytes)));
+    }
+
+    /// Whether nothing leaves for want of room.
+    pub fn awaits_room(&self) -> bool {
+        self.room
+            .is_some_and(|room| room < Bytes::new(self.config.datagram_bytes()) + control::ENCAPSULATION.header_bytes())
     }
 
     /// A datagram from the other end arrived.
@@ -217,10 +237,10 @@ impl Connection {
         (has_room && self.content.wants() && !self.is_gagged()).then_some(paced)
     }
 
-    /// Whether the client's address is not known and nothing more may be sent before.
+    /// Whether nothing may leave: there is no room for it, or the client's address is not known and all is sent that may be before.
     fn is_gagged(&self) -> bool {
         // Less than the smallest packets is not worth sending.
-        self.allowance.is_some_and(|allowance| allowance < MIN_DATAGRAM / 10)
+        self.awaits_room() || self.allowance.is_some_and(|allowance| allowance < MIN_DATAGRAM / 10)
     }
 
     /// Runs the clock up to `now`. What happens at one instant is sent together, when it is polled.
@@ -309,5 +329,6 @@ impl Connection {
         self.flight.sent(self.now, packet);
         self.control.sent(self.now, Bytes::new(packet.size.into()), packet.is_eliciting());
         self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));
+        self.room = self.room.map(|room| room.saturating_sub(packet.wire_bytes()));
     }
 }

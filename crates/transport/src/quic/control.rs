@@ -11,7 +11,7 @@ use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
 /// What carries datagrams.
-const ENCAPSULATION: Encapsulation = Encapsulation::UdpIpv4;
+pub(super) const ENCAPSULATION: Encapsulation = Encapsulation::UdpIpv4;
 /// RFC 9002 §7.7: a little faster than the window per round trip, so that the window decides.
 const PACING_GAIN: (u64, u64) = (5, 4);
 

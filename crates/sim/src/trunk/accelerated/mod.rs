@@ -11,14 +11,14 @@ mod gateway;
 mod page;
 mod terminal;
 
-use super::tube::{Heard, Mark, Tube};
+use super::tube::{Heard, Limits, Mark, Tube};
 use super::{Said, StationId};
 use crate::network::{Line, Side};
 use crate::packet::Packet;
 use crate::slab::Slab;
 use farhop_accel::wire::{FlowId, Frame};
 use farhop_scenario::{HttpConfig, Scenario};
-use farhop_transport::quic::{self, Sending};
+use farhop_transport::quic;
 use farhop_units::{Bytes, Instant};
 use farhop_web::Page;
 use gateway::GatewayBox;
@@ -48,7 +48,7 @@ pub(crate) struct Fetching {
 /// All pairs of boxes.
 #[derive(Debug)]
 pub(crate) struct Accelerators {
-    sending: [Sending; 2],
+    limits: Limits,
     http: HttpConfig,
     pairs: Vec<Option<Box<Pair>>>,
 }
@@ -97,14 +97,14 @@ impl Wire {
 impl Accelerators {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let pairs = (0..scenario.link.terminals.max(1)).map(|_| None).collect();
-        Self { sending: Tube::sending(scenario), http: scenario.http, pairs }
+        Self { limits: Tube::limits(scenario), http: scenario.http, pairs }
     }
 
     /// A terminal's tunnel is opened; its packets belong to this leg.
     pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) {
         let wire = Wire {
             http: self.http,
-            tube: Tube::open(now, &self.sending),
+            tube: Tube::open(now, &self.limits),
             heads: Slab::new(),
             wants: BTreeMap::new(),
             said: Default::default(),
@@ -180,6 +180,12 @@ impl Accelerators {
     pub(crate) fn handle_packet(&mut self, now: Instant, id: StationId, packet: &quic::Packet) {
         if let Some(pair) = self.pair(id.terminal) {
             pair.wire.tube.handle_packet(now, id.side, packet);
+        }
+    }
+
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
+        if let Some(pair) = self.pair(id.terminal) {
+            pair.wire.tube.set_link_room(now, id.side, room);
         }
     }
 

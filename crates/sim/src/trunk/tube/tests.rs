@@ -14,8 +14,9 @@ struct Link {
 impl Link {
     fn new() -> Self {
         let sending = [Rate::mbps(1), Rate::mbps(10)].map(Sending::Rate);
+        let limits = Limits { sending, modem: None };
         let mut link = Self {
-            tube: Tube::open(Instant::START, &sending),
+            tube: Tube::open(Instant::START, &limits),
             now: Instant::START,
             packets: VecDeque::new(),
             heard: Vec::new(),
