@@ -61,7 +61,10 @@ fn parameters(run: &Run) -> Parameters {
         response_header_bytes: Bytes::ZERO,
         outstanding: 1,
         delays: Delays::default(),
-        pushes: false,
+        is_relayed: false,
+        pushed: 0,
+        fetches: 1,
+        asks_ahead: false,
         lookup: Duration::ZERO,
         is_unasked: true,
     }

@@ -7,20 +7,21 @@
 //! |---|---|---|---|---|
 //! | `direct` | the client's own, to the server | TCP's | part of the path | the client's |
 //! | `split` | one per client connection, opened with it | TCP's over the link alone | a delay | the client's |
-//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | share the k connections, replies interleaved, 20 B per segment (nz-us-2000) |
+//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | share the k connections, each reply on the one with the fewest bytes waiting or unacknowledged, 20 B per segment (nz-us-2000) |
 //! | `rwbp` | one per client connection, up from the start | set | a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is a delay |
 //! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | a delay of the document alone | the client's |
-//! | `prefetch-2013` | one | set, no more than 1414 B per ms | a delay | for the document alone; the rest is sent unasked |
-//! | `tunnel` | one, up from the start | set | a delay | share the connection |
-//! | `accelerated` | one, up from the start | set | a delay | for the document alone; the rest is sent unasked |
+//! | `prefetch-2013` | one | set, no more than 1414 B per ms | a delay | for what no document names; the rest is sent unasked |
+//! | `tunnel` | one, up from the start | set, both ways | a delay | share the connection |
+//! | `accelerated` | one, up from the start | set, both ways | a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
 //! Assumed throughout: proxies take no time; the lan's hops are passed in each round trip of the link, so that a handshake that the
-//! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response costs the wan's
-//! round-trip time, and a new connection to the server one more, while its slow start there is hidden behind the slower link
+//! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response and a flight of TLS cost the wan's
+//! round-trip time, and a new connection to the server, of which each of the client's has one, one more, while its slow start there is hidden behind the slower link
 //! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
-//! server elsewhere, in no time if that is the gateway; boxes can read what is asked for; a prefetching proxy asks as late as the browser would, while what comes unasked waits for a browser that asks later; a set rate is the slowest of the link's way down unless a lower one is given. Requests
-//! beyond the first are held at the terminal where responses come unasked, and cost nothing.
+//! server elsewhere, in no time if that is the gateway; boxes can read what is asked for; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
+//! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first. Requests
+//! for what comes unasked are held at the terminal, and cost nothing.
 
 use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip};
 use super::workload::Workload;
@@ -35,6 +36,10 @@ use std::time::Duration;
 const MULTIPLEXING_OVERHEAD: Bytes = Bytes::new(20);
 /// prefetch-2013 §4: a packet of 1414 B every millisecond.
 const PREFETCH_2013_RATE: Rate = Rate::kbps(11_312);
+/// The parts of one page that farhop's gateway pushes at most.
+const MOST_PUSHED: usize = 768;
+/// Of these it asks for so many at once.
+const MOST_FETCHES: usize = 16;
 
 /// How the architectures are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +88,12 @@ impl Parameters {
             },
             Architecture::Prefetch2013 => {
                 let rate = settings.rate.unwrap_or(PREFETCH_2013_RATE).min(PREFETCH_2013_RATE);
-                Self { is_established: false, ..Self::pushing(scenario, Some(rate)) }
+                Self {
+                    is_established: false,
+                    pushed: usize::MAX,
+                    fetches: scenario.http.connections,
+                    ..Self::pushing(scenario, Some(rate))
+                }
             }
             Architecture::Tunnel => Self::tunnel(scenario, settings).over_quic(),
             Architecture::Accelerated => Self::pushing(scenario, settings.rate).over_quic(),
@@ -95,7 +105,8 @@ impl Parameters {
         let mut parameters = Self::of(scenario);
         (parameters.down[0], parameters.up[2]) = (nothing(), nothing());
         let wan = round_trip(&scenario.wan);
-        parameters.delays = Delays { response: wan, connection: wan, document: Duration::ZERO };
+        parameters.is_relayed = true;
+        parameters.delays = Delays { response: wan, tls: wan, connection: wan, document: Duration::ZERO };
         parameters
     }
 
@@ -116,25 +127,29 @@ impl Parameters {
 
     fn pushing(scenario: &Scenario, rate: Option<Rate>) -> Self {
         let settings = ProxySettings { rate, ..ProxySettings::default() };
-        Self { pushes: true, ..Self::tunnel(scenario, &settings) }
+        Self { pushed: MOST_PUSHED, fetches: MOST_FETCHES, ..Self::tunnel(scenario, &settings) }
     }
 
     /// Connections are up and carry all requests; the client still has no more at once than its own connections to the terminal.
     fn shared(self, scenario: &Scenario) -> Self {
-        let outstanding = match scenario.http.version {
-            HttpVersion::Http10 | HttpVersion::Http11 => scenario.http.connections.max(1),
+        let (http, mut delays) = (&scenario.http, self.delays);
+        let outstanding = match http.version {
+            HttpVersion::Http10 | HttpVersion::Http11 => http.connections.max(1),
             HttpVersion::Http11Pipelined | HttpVersion::Http2 | HttpVersion::Http3 => usize::MAX,
         };
-        // The gateway keeps its connections to the server open as well.
-        let delays = Delays { connection: Duration::ZERO, ..self.delays };
+        if http.version == HttpVersion::Http10 {
+            // Each request has a connection of its own to the server, too.
+            delays.response += core::mem::take(&mut delays.connection);
+        }
         Self { http: Http::Http2, is_established: true, outstanding, delays, lookup: Duration::ZERO, ..self }
     }
 
-    /// The sender of the page keeps to a set rate.
+    /// Both ends keep to a set rate.
     fn at_rate(self, scenario: &Scenario, rate: Option<Rate>) -> Self {
-        let mut parameters = Self { control: Control::FixedRate, ..self };
+        let mut parameters = Self { control: Control::FixedRate, is_relayed: false, ..self };
         // The set rate is the sender's: what waits for it waits there.
-        parameters.down.iter_mut().for_each(|hop| hop.queue = QueueLimit::Unlimited);
+        let hops = parameters.down.iter_mut().chain(&mut parameters.up);
+        hops.for_each(|hop| hop.queue = QueueLimit::Unlimited);
         let own = scenario.link.down.peak_rate();
         parameters.down[1].rate = match (own, rate) {
             (Some(own), Some(set)) => Some(own.min(set)),
@@ -147,6 +162,7 @@ impl Parameters {
     fn prefetching_near(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
+        parameters.asks_ahead = true;
         let lan = round_trip(&scenario.lan);
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
@@ -156,11 +172,10 @@ impl Parameters {
 
     /// The prefetcher at the gateway has everything that the document names by the time it is asked for.
     fn prefetching_far(scenario: &Scenario) -> Self {
-        let mut parameters = Self::split(scenario);
+        let mut parameters = Self { is_relayed: false, ..Self::split(scenario) };
         let wan = round_trip(&scenario.wan);
         parameters.lookup = Duration::ZERO;
-        parameters.delays =
-            Delays { document: wan.saturating_mul(2), response: Duration::ZERO, connection: Duration::ZERO };
+        parameters.delays = Delays { document: wan.saturating_mul(2), ..Delays::default() };
         parameters
     }
 }

@@ -42,9 +42,13 @@ pub(crate) struct Progress {
     pub(crate) known: bool,
     /// When its name was read, in whose body, and what that body's connection had waited for by then.
     pub(crate) named: Option<(Ticks, usize, Ledger)>,
+    /// How long the browser waits from there until it asks, and waited before it read the name.
+    pub(crate) waits: Ticks,
     pub(crate) pushed_by: Option<usize>,
     /// It comes unasked, and the browser has not asked for it yet: it waits where it has come to.
     pub(crate) withheld: bool,
+    /// The browser waits for it, as for what it has asked for itself.
+    pub(crate) awaited: bool,
     /// What let the browser ask for it when all of it was there.
     pub(crate) held: Option<Trigger>,
     pub(crate) header: u64,
@@ -53,6 +57,10 @@ pub(crate) struct Progress {
     read: usize,
     pub(crate) cause: Option<Cause>,
     pub(crate) requested: Ticks,
+    /// The connection that carried the request, though another may carry the response.
+    asked_at: Option<usize>,
+    /// A connection between client and proxy, and one to the server, is opened for it: all there were are in use.
+    pub(crate) is_first: bool,
     pub(crate) request_waited: Ticks,
     /// How long the response was in the making.
     pub(crate) delay: Ticks,
@@ -125,8 +133,9 @@ pub(crate) struct Browser {
     waiting: VecDeque<usize>,
     /// By object: its host and its urgency, as far as they make a difference.
     wanted: Vec<(usize, u8)>,
-    /// Requests without an answer, by host.
+    /// Requests without an answer, by host, and the most there were at once.
     asked: Vec<usize>,
+    most_asked: Vec<usize>,
     known: usize,
     pub(crate) received: usize,
     /// Connections that count against the limit, the oldest first.
@@ -140,6 +149,7 @@ impl Browser {
         self.wanted.extend(wanted);
         self.asked.clear();
         self.asked.resize(self.wanted.iter().map(|(host, _)| host + 1).max().unwrap_or(0), 0);
+        self.most_asked.clone_from(&self.asked);
         self.objects.clear();
         self.objects.resize(self.wanted.len(), Progress::default());
         self.waiting.clear();
@@ -169,6 +179,23 @@ impl Browser {
         }
     }
 
+    /// The browser has asked for what comes unasked: as long as it comes it counts among the requests without an answer.
+    pub(crate) fn await_pushed(&mut self, object: usize) {
+        let progress = &mut self.objects[object];
+        if progress.pushed_by.is_some() && progress.end.is_none() && !core::mem::replace(&mut progress.awaited, true) {
+            self.count_asked(object);
+        }
+    }
+
+    /// There is one more request without an answer; whether there have never been as many at the host.
+    fn count_asked(&mut self, object: usize) -> bool {
+        let host = self.wanted[object].0;
+        self.asked[host] += 1;
+        let is_most = self.asked[host] > self.most_asked[host];
+        self.most_asked[host] = self.most_asked[host].max(self.asked[host]);
+        is_most
+    }
+
     /// The next thing that can be done now.
     pub(crate) fn next_action(&mut self, limits: Limits) -> Option<Action> {
         let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits)).unzip();
@@ -176,7 +203,9 @@ impl Browser {
             let object = self.waiting.remove(position)?;
             let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
             pooled.outstanding += 1;
-            self.asked[self.wanted[object].0] += 1;
+            self.objects[object].asked_at = Some(place);
+            let (is_most, is_one) = (self.count_asked(object), limits.outstanding == usize::MAX);
+            self.objects[object].is_first = is_most && (!is_one || self.asked[self.wanted[object].0] == 1);
             return Some(Action::Request { place, object });
         }
         let (_, host) = self.first_waiting(|browser, host| browser.wants_another(host, limits).then_some(host))?;
@@ -233,13 +262,14 @@ impl Browser {
         }
     }
 
-    /// The response with `object` ended; returns whether its connection is to be closed.
+    /// The response with `object` ended on the connection at `place`; returns whether that is to be closed.
     pub(crate) fn response_ended(&mut self, place: usize, object: usize, http: Http) -> bool {
         self.received += 1;
-        if self.objects[object].pushed_by.is_none() {
+        if self.objects[object].pushed_by.is_none() || self.objects[object].awaited {
             let asked = &mut self.asked[self.wanted[object].0];
             *asked = asked.saturating_sub(1);
         }
+        let place = self.objects[object].asked_at.unwrap_or(place);
         let Some(index) = self.pool.iter().position(|pooled| pooled.place == place) else { return false };
         self.pool[index].outstanding = self.pool[index].outstanding.saturating_sub(1);
         let close = http == Http::Http10;

@@ -9,7 +9,11 @@ use super::skip::Mark;
 use super::ticks::Ticks;
 use super::window::Window;
 use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
+use farhop_units::Bytes;
 use std::collections::VecDeque;
+
+/// nz-us-2000, table 1: the buffer of a proxy for a connection to another.
+const PROXY_BUFFER: Bytes = Bytes::new(32_767);
 
 /// Where a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +196,7 @@ pub(crate) struct Answer {
 pub(crate) enum Turns {
     /// One after the other.
     Never,
-    /// A segment each in turn.
+    /// A segment each in turn into a buffer between two proxies; from there as they came.
     Segments,
     /// RFC 9218 §10: the most urgent first, of these each a packet in turn but what is of use as a whole alone.
     UrgentPackets,
@@ -260,6 +264,9 @@ pub(crate) struct Connection {
     pub(crate) is_up: bool,
     /// Responses that the server has begun and not sent in full, and what of them is on the way to the client, in order.
     pub(crate) answering: VecDeque<Answer>,
+    /// What of them is in the buffer of a proxy, in order, and how much that is.
+    pub(crate) buffer: VecDeque<Chunk>,
+    buffered: u64,
     /// What is left of the turn of the first of them.
     turn: u64,
     pub(crate) stream: VecDeque<Chunk>,
@@ -292,6 +299,8 @@ impl Connection {
             answered_hello: Ticks::ZERO,
             is_up: false,
             answering: VecDeque::new(),
+            buffer: VecDeque::new(),
+            buffered: 0,
             turn: 0,
             stream: VecDeque::new(),
             closing: false,
@@ -312,6 +321,8 @@ impl Connection {
         (self.tls_left, self.tls_bytes, self.request_bytes) = (tls_rounds, 0, 0);
         self.asked.clear();
         self.answering.clear();
+        self.buffer.clear();
+        self.buffered = 0;
         self.turn = 0;
         self.stream.clear();
         self.syn_ack_sent = None;
@@ -330,7 +341,10 @@ impl Connection {
 
     /// Whether it is up with nothing asked for and nothing on the way.
     pub(crate) fn is_idle(&self) -> bool {
-        let has_answered = self.answering.is_empty() && self.stream.is_empty() && self.server.sender.in_flight() == 0;
+        let has_answered = self.answering.is_empty()
+            && self.buffered == 0
+            && self.stream.is_empty()
+            && self.server.sender.in_flight() == 0;
         self.is_up && self.tls_left == 0 && self.asked.is_empty() && has_answered
     }
 
@@ -354,7 +368,11 @@ impl Connection {
     }
 
     /// Notes which responses the next `payload` bytes of the server's stream belong to.
-    pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns) {
+    pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns, mss: u64) {
+        if turns == Turns::Segments {
+            self.take_from_buffer(payload);
+            return self.fill_buffer(turns, mss);
+        }
         let mut left = payload;
         while left > 0 {
             if self.turn == 0 {
@@ -364,7 +382,7 @@ impl Connection {
             let bytes = answer.bytes.min(left).min(self.turn);
             (answer.bytes, left, self.turn) = (answer.bytes - bytes, left - bytes, self.turn - bytes);
             let Answer { object, bytes: rest, in_turns, .. } = *answer;
-            self.append_to_stream(object, bytes);
+            append(&mut self.stream, Chunk { object, bytes });
             if rest == 0 {
                 self.answering.pop_front();
                 self.turn = 0;
@@ -390,10 +408,43 @@ impl Connection {
         }
     }
 
-    fn append_to_stream(&mut self, object: Option<usize>, bytes: u64) {
-        match self.stream.back_mut() {
-            Some(last) if last.object == object => last.bytes += bytes,
-            _ => self.stream.push_back(Chunk { object, bytes }),
+    /// Moves what there is room for of responses into the buffer, where they take turns.
+    pub(crate) fn fill_buffer(&mut self, turns: Turns, mss: u64) {
+        while turns == Turns::Segments
+            && self.buffered < PROXY_BUFFER.get()
+            && let Some(answer) = self.answering.front_mut()
+        {
+            let bytes = answer.bytes.min(mss);
+            answer.bytes -= bytes;
+            let Answer { object, bytes: rest, .. } = *answer;
+            append(&mut self.buffer, Chunk { object, bytes });
+            self.buffered += bytes;
+            if rest == 0 {
+                self.answering.pop_front();
+            } else {
+                self.answering.rotate_left(1);
+            }
         }
+    }
+
+    fn take_from_buffer(&mut self, payload: u64) {
+        let mut left = payload;
+        while left > 0
+            && let Some(first) = self.buffer.front_mut()
+        {
+            let Chunk { object, bytes } = Chunk { bytes: first.bytes.min(left), ..*first };
+            (first.bytes, left, self.buffered) = (first.bytes - bytes, left - bytes, self.buffered - bytes);
+            if first.bytes == 0 {
+                self.buffer.pop_front();
+            }
+            append(&mut self.stream, Chunk { object, bytes });
+        }
+    }
+}
+
+fn append(chunks: &mut VecDeque<Chunk>, chunk: Chunk) {
+    match chunks.back_mut() {
+        Some(last) if last.object == chunk.object => last.bytes += chunk.bytes,
+        _ => chunks.push_back(chunk),
     }
 }

@@ -182,6 +182,8 @@ pub enum Control {
 pub struct Delays {
     /// Of every response.
     pub response: Duration,
+    /// Of every answer to a flight of TLS.
+    pub tls: Duration,
     /// Of the first one on each connection, in addition.
     pub connection: Duration,
     /// Of the document, in addition.
@@ -217,10 +219,16 @@ pub struct Parameters {
     /// Requests to a host without an answer at once, over all connections, at most; zero counts as one. HTTP/1.0 and 1.1 never have more than
     /// connections.
     pub outstanding: usize,
+    /// What the server sends has come to it over another connection, and not all at once.
+    pub is_relayed: bool,
     /// What responses wait for at the far end of the modelled path.
     pub delays: Delays,
-    /// The sender knows what a body names as soon as it has it, and sends it without being asked.
-    pub pushes: bool,
+    /// Of what a document names the sender knows so many objects as soon as it has the document, and sends them without being asked.
+    pub pushed: usize,
+    /// Of these it asks for so many at once; zero counts as one.
+    pub fetches: usize,
+    /// Who asks is a box that reads documents, and does not wait for a browser that asks later.
+    pub asks_ahead: bool,
     /// Resolving a host's name, ahead of the first connection to it.
     pub lookup: Duration,
     /// The document is sent at once, without a request: a transfer over an open connection.
@@ -247,8 +255,11 @@ impl Parameters {
             request_bytes: scenario.http.request_bytes,
             response_header_bytes: scenario.http.response_header_bytes,
             outstanding: usize::MAX,
+            is_relayed: false,
             delays: Delays::default(),
-            pushes: false,
+            pushed: 0,
+            fetches: usize::MAX,
+            asks_ahead: false,
             lookup: lookup(scenario),
             is_unasked: false,
         };
@@ -270,6 +281,12 @@ impl Parameters {
     /// Connections that carry what there is of all hosts: two proxies have them between each other.
     pub(crate) fn serves_all_hosts(&self) -> bool {
         self.is_established && self.http.is_multiplexed()
+    }
+
+    /// What goes either way takes the connection with the fewest bytes waiting or unacknowledged (nz-us-2000); not what is pushed, which
+    /// stays behind what names it.
+    pub(crate) fn shares_by_burden(&self) -> bool {
+        self.serves_all_hosts() && self.pushed == 0
     }
 
     /// Requests that a connection carries at once.
@@ -295,6 +312,8 @@ impl Parameters {
     pub(crate) fn turns(&self) -> Turns {
         match self.http {
             _ if self.control != Control::Tcp => Turns::Never,
+            // All comes over one connection from the server.
+            Http::Http2 | Http::Http3 if self.is_established && self.outstanding == usize::MAX => Turns::Never,
             Http::Http2 | Http::Http3 if self.is_established => Turns::Segments,
             Http::Http2 => Turns::UrgentFrames,
             Http::Http3 => Turns::UrgentPackets,

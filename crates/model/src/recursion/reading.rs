@@ -85,7 +85,14 @@ impl Load<'_> {
             let trigger = Trigger::Named { by: from, ledger, delay: before + delay };
             let progress = &mut self.buffers.browser.objects[object];
             progress.named = Some((clock, from, ledger));
-            if delay > Ticks::ZERO || progress.withheld {
+            progress.waits = before + delay;
+            if delay > Ticks::ZERO && self.parameters.asks_ahead && self.workload.object(by).is_document {
+                progress.withheld = true;
+                self.trigger = Trigger::Named { by: from, ledger, delay: before };
+                self.buffers.browser.discover(object);
+                self.may_act = true;
+                self.plan(self.now + delay, Planned::Ask { object, trigger });
+            } else if delay > Ticks::ZERO || progress.withheld {
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
             } else {
                 self.ask(object, trigger);
@@ -96,6 +103,7 @@ impl Load<'_> {
     /// The browser asks for an object; of one that has come unasked it now has what has arrived.
     pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
         let clock = self.clock();
+        self.buffers.browser.await_pushed(object);
         let progress = &mut self.buffers.browser.objects[object];
         if !core::mem::replace(&mut progress.withheld, false) {
             self.trigger = trigger;

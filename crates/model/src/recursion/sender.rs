@@ -169,6 +169,11 @@ impl Sender {
         self.next - self.acknowledged
     }
 
+    /// Bytes that wait or are on the way.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.written - self.acknowledged
+    }
+
     /// The round-trip time of a SYN.
     pub(crate) fn handshake_sample(&mut self, rtt: Ticks) {
         self.is_late |= rtt > self.timeout();

@@ -2,8 +2,9 @@
 
 use super::connection::{Answer, Exchange, Side};
 use super::load::{Load, Making};
-use super::parameters::Http;
+use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
+use super::workload::WorkloadObject;
 
 impl Load<'_> {
     /// Bytes of requests arrived.
@@ -18,7 +19,10 @@ impl Load<'_> {
             connection.request_bytes -= exchange.request;
             connection.asked.pop_front();
             let generation = connection.generation;
-            let delay = exchange.object.map_or(Ticks::ZERO, |object| self.delay(place, object));
+            let delay = match exchange.object {
+                Some(object) => self.delay(place, object),
+                None => self.tls_delay(place),
+            };
             let making = Making { ready: self.now + delay, connection: place, generation, exchange };
             if delay == Ticks::ZERO {
                 self.made(making);
@@ -28,13 +32,23 @@ impl Load<'_> {
         }
     }
 
+    /// How long the answer to a flight of TLS is.
+    fn tls_delay(&mut self, place: usize) -> Ticks {
+        let delays = &self.parameters.delays;
+        let was_used = core::mem::replace(&mut self.buffers.connections[place].has_answered, true);
+        Ticks::of(delays.tls) + if was_used { Ticks::ZERO } else { Ticks::of(delays.connection) }
+    }
+
     /// How long the response of `object` is in the making; those of one connection come in the order of their requests, unless they
     /// take turns.
     fn delay(&mut self, place: usize, object: usize) -> Ticks {
         let delays = &self.parameters.delays;
         let mut delay = Ticks::of(delays.response) + self.workload.think(object);
         let connection = &mut self.buffers.connections[place];
-        if !core::mem::replace(&mut connection.has_answered, true) {
+        let was_used = core::mem::replace(&mut connection.has_answered, true);
+        let shares = self.parameters.serves_all_hosts();
+        let is_first = if shares { self.buffers.browser.objects[object].is_first } else { !was_used };
+        if is_first {
             delay += Ticks::of(delays.connection);
         }
         if object == 0 {
@@ -56,35 +70,57 @@ impl Load<'_> {
 
     /// A response is there to be sent.
     pub(crate) fn made(&mut self, making: Making) {
-        let place = making.connection;
-        let connection = &mut self.buffers.connections[place];
-        if connection.generation != making.generation {
+        if self.buffers.connections[making.connection].generation != making.generation {
             return;
         }
+        let place = self.carrier(making.connection);
+        let connection = &mut self.buffers.connections[place];
         let Exchange { object, response: bytes, .. } = making.exchange;
         let (urgency, in_turns) = object.map_or((0, false), |object| {
             let object = self.workload.object(object);
             (object.urgency, object.in_turns || self.parameters.is_established)
         });
         connection.answering.push_back(Answer { object, bytes, urgency, in_turns });
-        connection.server.write(bytes);
+        connection.fill_buffer(self.turns, self.parameters.tcp.mss.get());
+        // What comes to it over another connection comes packet by packet.
+        let first = if self.parameters.is_relayed { bytes.min(self.parameters.tcp.mss.get()) } else { bytes };
+        connection.server.write(first);
         self.flush(place, Side::Server);
+        if first < bytes {
+            self.buffers.connections[place].server.write(bytes - first);
+            self.flush(place, Side::Server);
+        }
         if let Some(object) = object {
             self.push_named(making, object);
             self.close_server(place);
         }
     }
 
-    /// The server sends what the body names without being asked.
+    /// The connection over which a response goes that was asked for over `asked`: of those that proxies share the one with the fewest
+    /// bytes waiting or unacknowledged (nz-us-2000). What is pushed stays on the connection of what names it.
+    fn carrier(&self, asked: usize) -> usize {
+        if !self.parameters.shares_by_burden() {
+            return asked;
+        }
+        let open = self.buffers.connections.iter().enumerate().filter(|(_, connection)| connection.open);
+        let burdens = open.map(|(place, connection)| (connection.server.sender.unacknowledged(), place));
+        // What comes over one connection from the server stays on one.
+        let is_one = self.parameters.outstanding == usize::MAX;
+        let used = burdens.clone().find(|(burden, _)| is_one && *burden > 0);
+        used.or_else(|| burdens.clone().min()).map_or(asked, |(_, place)| place)
+    }
+
+    /// The server sends what a document names without being asked.
     fn push_named(&mut self, making: Making, by: usize) {
-        if !self.parameters.pushes {
+        if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
             return;
         }
-        for &(_, object) in self.workload.named_by(by) {
+        let mut fetches = Fetches::new(self.now, self.workload.object(by).host);
+        for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
             let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
-            let ready = self.now + Ticks::of(self.parameters.delays.response) + self.workload.think(object);
+            let ready = fetches.next(self.parameters, self.workload.object(object));
             self.buffers.browser.objects[object].header = header;
             self.make(Making { ready, exchange, ..making });
         }
@@ -100,5 +136,43 @@ impl Load<'_> {
         if connection.server.sender.next == connection.server.sender.written {
             self.send_fin(place, Side::Server);
         }
+    }
+}
+
+/// What a box asks for at servers by itself, in order and so much at once, over connections that it opens as it needs them.
+struct Fetches {
+    now: Ticks,
+    /// When what is being asked for will be there.
+    under_way: Vec<Ticks>,
+    /// Connections: to which host, and when they are free.
+    connections: Vec<(usize, Ticks)>,
+}
+
+impl Fetches {
+    /// The document has come from this host.
+    fn new(now: Ticks, host: usize) -> Self {
+        Self { now, under_way: Vec::new(), connections: vec![(host, now)] }
+    }
+
+    /// When the next object will be there.
+    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject) -> Ticks {
+        let start = match self.under_way.len() < parameters.fetches.max(1) {
+            true => self.now,
+            false => {
+                let first = (0..self.under_way.len()).min_by_key(|place| self.under_way[*place]).unwrap_or(0);
+                self.under_way.swap_remove(first)
+            }
+        };
+        let mut ready = start + Ticks::of(parameters.delays.response) + Ticks::of(object.think);
+        let is_free = |(host, free): &&mut (usize, Ticks)| *host == object.host && *free <= start;
+        match self.connections.iter_mut().find(is_free) {
+            Some((_, free)) => *free = ready,
+            None => {
+                ready += Ticks::of(parameters.delays.connection);
+                self.connections.push((object.host, ready));
+            }
+        }
+        self.under_way.push(ready);
+        ready
     }
 }

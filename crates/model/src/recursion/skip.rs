@@ -258,7 +258,11 @@ impl Load<'_> {
         if connection.answering.len() > 1 && self.parameters.interleaves() {
             return 0;
         }
-        let of_it = connection.stream.iter().filter(|chunk| chunk.object == Some(object));
+        if connection.buffer.iter().any(|chunk| chunk.object != Some(object)) {
+            return 0;
+        }
+        let ahead = connection.stream.iter().chain(&connection.buffer);
+        let of_it = ahead.filter(|chunk| chunk.object == Some(object));
         let on_the_way: u64 = of_it.map(|chunk| chunk.bytes).sum();
         let room = self.buffers.browser.uneventful(object, self.workload).saturating_sub(on_the_way);
         room.min(bytes.saturating_sub(1)).min(connection.server.sender.untouched())

@@ -106,12 +106,12 @@ impl Load<'_> {
         let piece = piece.unwrap_or(nothing);
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
-        let turns = self.turns;
+        let (turns, mss) = (self.turns, self.parameters.tcp.mss.get());
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
         if side == Side::Server && piece.payload > 0 {
             if !piece.again {
-                connection.take_from_responses(piece.payload, turns);
+                connection.take_from_responses(piece.payload, turns, mss);
             }
             late = core::mem::take(&mut connection.late);
             fin = connection.closing && piece.start + piece.payload == connection.server.sender.written;
@@ -206,8 +206,12 @@ impl Load<'_> {
         while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
                 Action::Open { host } => self.open(host),
+                Action::Request { object, .. } if self.parameters.shares_by_burden() => self.gather_request(object),
                 Action::Request { place, object } => self.request(place, object),
             }
+        }
+        if self.parameters.shares_by_burden() {
+            (0..self.buffers.connections.len()).for_each(|place| self.flush(place, Side::Client));
         }
     }
 
@@ -218,7 +222,23 @@ impl Load<'_> {
         }
     }
 
+    /// Writes a request into the connection with the fewest bytes waiting or unacknowledged; all of one instant leave together.
+    fn gather_request(&mut self, object: usize) {
+        let burdens = self.buffers.connections.iter().enumerate().filter(|(_, connection)| connection.open);
+        let burdens = burdens.map(|(place, connection)| (connection.client.sender.unacknowledged(), place));
+        if let Some((_, place)) = burdens.min() {
+            self.write_request(place, object);
+        }
+    }
+
     fn request(&mut self, place: usize, object: usize) {
+        self.write_request(place, object);
+        self.flush(place, Side::Client);
+        let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
+        self.buffers.browser.objects[object].request_waited = waited;
+    }
+
+    fn write_request(&mut self, place: usize, object: usize) {
         let header = self.workload.header(object, self.parameters.response_header_bytes);
         self.note_request(place, object, header);
         let request = self.workload.request(object, self.parameters.request_bytes);
@@ -226,9 +246,6 @@ impl Load<'_> {
         let connection = &mut self.buffers.connections[place];
         connection.asked.push_back(Exchange { object: Some(object), request, response });
         connection.client.write(request);
-        self.flush(place, Side::Client);
-        let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
-        self.buffers.browser.objects[object].request_waited = waited;
     }
 
     fn note_request(&mut self, place: usize, object: usize, header: u64) {
@@ -239,7 +256,10 @@ impl Load<'_> {
         let progress = &mut self.buffers.browser.objects[object];
         let delay = Ticks::of(self.workload.object(object).delay);
         let cause = match progress.named.filter(|(at, ..)| *at + delay == clock) {
-            Some((_, by, ledger)) => Cause { trigger: Trigger::Named { by, ledger, delay }, opening: None },
+            Some((_, by, ledger)) => {
+                let delay = progress.waits;
+                Cause { trigger: Trigger::Named { by, ledger, delay }, opening: None }
+            }
             None if came_up => {
                 Cause { trigger: opening.trigger, opening: Some([opening.at, opening.dialled, opening.connected]) }
             }

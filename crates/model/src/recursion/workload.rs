@@ -2,7 +2,7 @@
 
 use super::parameters::{MOST_HEADER, RecursionError};
 use super::ticks::Ticks;
-use farhop_scenario::{Object, Page};
+use farhop_scenario::{Language, Object, Page};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub struct WorkloadObject {
     pub request: Option<Bytes>,
     /// Size of its response's status line and headers; `None` is that of all.
     pub header: Option<Bytes>,
+    /// Boxes read it and learn what it names: it is HTML.
+    pub is_document: bool,
     /// How long its server thinks.
     pub think: Duration,
     /// How long the browser waits before it asks for it.
@@ -35,8 +37,9 @@ pub struct WorkloadObject {
 impl WorkloadObject {
     /// An object of `size` that is like all others.
     pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
-        let (host, urgency, in_turns, request, header, none) = (0, 0, true, None, None, Duration::ZERO);
-        Self { size, named, host, urgency, in_turns, request, header, think: none, delay: none }
+        let (host, urgency, in_turns, is_document) = (0, 0, true, true);
+        let (request, header, none) = (None, None, Duration::ZERO);
+        Self { size, named, host, urgency, in_turns, request, header, is_document, think: none, delay: none }
     }
 
     fn check(&self) -> Result<(), RecursionError> {
@@ -101,6 +104,7 @@ impl Workload {
             in_turns: object.priority().is_incremental(),
             request: object.request_bytes,
             header: object.response_header_bytes,
+            is_document: Language::of(&object.media_type) == Some(Language::Html),
             think: object.think,
             delay: object.delay,
         };

@@ -238,7 +238,7 @@ impl Trunk {
     pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
         match self {
             Self::Rwbp(proxies) => proxies.handle_timeout(now, id),
-            Self::Multiplexed(_) => false,
+            Self::Multiplexed(lanes) => lanes.handle_timeout(now, id),
             Self::Tunnel(tunnels) => tunnels.handle_timeout(now, id),
             Self::Accelerated(boxes) => boxes.handle_timeout(now, id),
         }
@@ -268,7 +268,7 @@ impl Trunk {
     pub(crate) fn rearm(&mut self, now: Instant, id: StationId) -> Option<Instant> {
         match self {
             Self::Rwbp(proxies) => proxies.rearm(now, id),
-            Self::Multiplexed(_) => None,
+            Self::Multiplexed(lanes) => lanes.rearm(now, id),
             Self::Tunnel(tunnels) => tunnels.rearm(now, id),
             Self::Accelerated(boxes) => boxes.rearm(now, id),
         }

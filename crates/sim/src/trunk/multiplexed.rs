@@ -14,7 +14,7 @@ use crate::network::Side;
 use farhop_scenario::Scenario;
 use farhop_transport::StreamId;
 use farhop_transport::multiplex::{Lane, REPLY_OVERHEAD, pick};
-use farhop_units::Bytes;
+use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
 /// nz-us-2000, table 1: TCP buffer size of the proxies.
@@ -34,6 +34,8 @@ struct Terminal {
     connections: Vec<Connection>,
     flows: BTreeMap<u32, Flow>,
     said: [VecDeque<Said>; 2],
+    /// When a wake-up of either end is scheduled, if one is.
+    wakes: [Option<Instant>; 2],
 }
 
 /// A connection between the proxies.
@@ -52,6 +54,8 @@ struct End {
     /// Written and not sent, and not acknowledged.
     unsent: Bytes,
     unacknowledged: Bytes,
+    /// In frames that are not written yet: all of one instant are written together, so that the connection's segments are full.
+    gathered: Bytes,
     /// What flows have that wait for room, and these flows.
     waiting: Bytes,
     queue: VecDeque<u32>,
@@ -85,11 +89,11 @@ struct Way {
 
 impl End {
     fn outstanding(&self) -> Bytes {
-        self.unsent + self.unacknowledged + self.waiting
+        self.gathered + self.unsent + self.unacknowledged + self.waiting
     }
 
     fn has_room(&self) -> bool {
-        self.unsent < SEND_BUFFER
+        self.gathered + self.unsent < SEND_BUFFER
     }
 }
 
@@ -134,20 +138,18 @@ impl Lanes {
     /// Writes what there is room for of `bytes`, in segments; returns how much that was.
     pub(crate) fn write(&mut self, id: StationId, flow: u32, bytes: Bytes) -> Bytes {
         let (mss, side) = (self.mss, id.side as usize);
-        let Terminal { connections, flows, said } = &mut self.terminals[usize::from(id.terminal)];
+        let Terminal { connections, flows, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Some(way) = flows.get_mut(&flow).map(|flow| &mut flow.ways[side]) else { return Bytes::ZERO };
         if way.under_way + way.waiting == Bytes::ZERO {
             way.connection = least_burdened(connections, side);
         }
         let Some(connection) = connections.get_mut(way.connection) else { return Bytes::ZERO };
-        let Connection { leg, lanes, ends } = connection;
+        let Connection { lanes, ends, .. } = connection;
         let end = &mut ends[side];
         let mut taken = Bytes::ZERO;
         while taken < bytes && end.has_room() && end.admits(flow) {
             let segment = mss.min(bytes - taken);
-            let carried = lanes[side].push(StreamId(flow), segment, false);
-            said[side].push_back(Said::Carry { leg: *leg, bytes: carried });
-            end.unsent += carried;
+            end.gathered += lanes[side].push(StreamId(flow), segment, false);
             taken += segment;
             end.turn = None;
         }
@@ -159,7 +161,7 @@ impl Lanes {
     /// Says that nothing follows, once.
     pub(crate) fn finish(&mut self, id: StationId, flow: u32) {
         let side = id.side as usize;
-        let Terminal { connections, flows, said } = &mut self.terminals[usize::from(id.terminal)];
+        let Terminal { connections, flows, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Some(way) = flows.get_mut(&flow).map(|flow| &mut flow.ways[side]) else { return };
         if core::mem::replace(&mut way.is_finished, true) {
             return;
@@ -167,17 +169,15 @@ impl Lanes {
         if way.under_way == Bytes::ZERO {
             way.connection = least_burdened(connections, side);
         }
-        let Connection { leg, lanes, ends } = &mut connections[way.connection];
-        let bytes = lanes[side].push_end(StreamId(flow));
-        ends[side].unsent += bytes;
-        said[side].push_back(Said::Carry { leg: *leg, bytes });
+        let Connection { lanes, ends, .. } = &mut connections[way.connection];
+        ends[side].gathered += lanes[side].push_end(StreamId(flow));
         self.see_to_close(id, flow);
     }
 
     /// So much of what came out has been passed on.
     pub(crate) fn read(&mut self, id: StationId, flow: u32, bytes: Bytes) {
         let (side, sender) = (id.side as usize, id.side.other() as usize);
-        let Terminal { connections, flows, said } = &mut self.terminals[usize::from(id.terminal)];
+        let Terminal { connections, flows, said, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Some(way) = flows.get_mut(&flow).map(|flow| &mut flow.ways[sender]) else { return };
         way.under_way -= bytes;
         let Connection { leg, ends, .. } = &mut connections[way.connection];
@@ -188,7 +188,7 @@ impl Lanes {
     /// So many bytes have come over a connection.
     pub(crate) fn carried(&mut self, id: StationId, connection: u32, bytes: Bytes) {
         let (side, sender) = (id.side as usize, id.side.other());
-        let Terminal { connections, flows, said } = &mut self.terminals[usize::from(id.terminal)];
+        let Terminal { connections, flows, said, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Connection { leg, lanes, ends } = &mut connections[connection as usize];
         let lane = &mut lanes[sender as usize];
         lane.receive(bytes);
@@ -211,6 +211,33 @@ impl Lanes {
     pub(crate) fn set_outstanding(&mut self, id: StationId, connection: u32, unsent: Bytes, unacknowledged: Bytes) {
         let end = self.end(id, connection as usize);
         (end.unsent, end.unacknowledged) = (unsent, unacknowledged);
+    }
+
+    /// The wake-up of a station has come: what has been gathered is written. Returns whether it is the one that counts.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
+        let side = id.side as usize;
+        let Terminal { connections, said, wakes, .. } = &mut self.terminals[usize::from(id.terminal)];
+        let counts = wakes[side].take_if(|wake| *wake == now).is_some();
+        for Connection { leg, ends, .. } in connections.iter_mut().filter(|_| counts) {
+            let bytes = core::mem::take(&mut ends[side].gathered);
+            if bytes > Bytes::ZERO {
+                ends[side].unsent += bytes;
+                said[side].push_back(Said::Carry { leg: *leg, bytes });
+            }
+        }
+        counts
+    }
+
+    /// When a station is to be woken, if a wake-up at that time is not scheduled yet.
+    pub(crate) fn rearm(&mut self, now: Instant, id: StationId) -> Option<Instant> {
+        let Terminal { connections, wakes, .. } = &mut self.terminals[usize::from(id.terminal)];
+        let (side, before) = (id.side as usize, wakes[id.side as usize]);
+        let has_gathered = connections.iter().any(|connection| connection.ends[side].gathered > Bytes::ZERO);
+        if !has_gathered || before.is_some() {
+            return None;
+        }
+        wakes[side] = Some(now);
+        Some(now)
     }
 
     pub(crate) fn poll(&mut self, id: StationId) -> Option<Said> {
@@ -294,6 +321,9 @@ mod tests {
     }
 
     fn all(lanes: &mut Lanes, id: StationId) -> Vec<Said> {
+        if let Some(wake) = lanes.rearm(Instant::START, id) {
+            lanes.handle_timeout(wake, id);
+        }
         core::iter::from_fn(|| lanes.poll(id)).collect()
     }
 
@@ -308,7 +338,7 @@ mod tests {
         lanes.write(FAR, 2, Bytes::new(300));
         lanes.write(FAR, 3, Bytes::new(10));
         lanes.write(FAR, 2, Bytes::new(30));
-        let expected = [carry(100, 1020), carry(100, 520), carry(101, 320), carry(101, 30), carry(101, 50)];
+        let expected = [carry(100, 1540), carry(101, 400)];
         assert_eq!(all(&mut lanes, FAR), expected, "20 bytes for each segment");
         // All is sent, and much of the second connection is not acknowledged.
         lanes.set_outstanding(FAR, 0, Bytes::ZERO, Bytes::new(100));
@@ -359,13 +389,13 @@ mod tests {
         let mut lanes = lanes();
         lanes.write(NEAR, 2, Bytes::new(100));
         (0..2).for_each(|_| lanes.finish(NEAR, 2));
-        assert_eq!(all(&mut lanes, NEAR), [carry(100, 100), carry(100, 20)], "it is said once");
+        assert_eq!(all(&mut lanes, NEAR), [carry(100, 120)], "it is said once");
         lanes.carried(FAR, 0, Bytes::new(120));
         let heard = all(&mut lanes, FAR);
         assert_eq!(heard[0], Said::Connected { flow: 2 });
         assert!(!heard.contains(&Said::Closed { flow: 2 }));
         lanes.finish(FAR, 2);
-        assert_eq!(all(&mut lanes, FAR), [carry(100, 20), Said::Closed { flow: 2 }]);
+        assert_eq!(all(&mut lanes, FAR), [Said::Closed { flow: 2 }, carry(100, 20)]);
         lanes.carried(NEAR, 0, Bytes::new(20));
         assert!(all(&mut lanes, NEAR).contains(&Said::Closed { flow: 2 }));
     }

@@ -67,7 +67,7 @@ impl Path {
         let packet = mss + super::super::load::HEADERS;
         let small = super::super::load::HEADERS;
         let control = match (parameters.control, tcp.congestion) {
-            (Control::FixedRate, _) if sender == Side::Server => Kind::Set,
+            (Control::FixedRate, _) => Kind::Set,
             (_, Congestion::Reno | Congestion::NewReno) => Kind::Reno,
             (_, Congestion::Cubic) => Kind::Cubic,
             (_, Congestion::Bbr) => Kind::Steady,

@@ -42,7 +42,7 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     pub(super) fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
         let places = match parameters.most_on_connection() > 1 {
-            true if parameters.outstanding == usize::MAX || parameters.pushes => 1,
+            true if parameters.outstanding == usize::MAX || parameters.pushed > 0 => 1,
             true => parameters.outstanding,
             false => parameters.connections,
         };
@@ -78,7 +78,7 @@ impl<'a> Rounds<'a> {
     /// Whether all that follows the document comes behind it without a wait for one another.
     fn is_one_stream(&self) -> bool {
         let asks = self.parameters.most_on_connection() > 1 && self.places == 1;
-        self.workload.len() == 1 || self.parameters.pushes || asks
+        self.workload.len() == 1 || self.parameters.pushed > 0 || asks
     }
 
     fn segments(&self, object: usize) -> u64 {
@@ -154,7 +154,7 @@ impl<'a> Rounds<'a> {
         let up = self.handshake(fate, 0);
         let asked = self.ask(fate, &mut asking, 0..1, (up, 1.0), 1.0);
         let first = asked + self.path.rtt + self.server(0, 0);
-        if self.parameters.pushes || self.workload.len() == 1 {
+        if self.parameters.pushed > 0 || self.workload.len() == 1 {
             let all: u64 = (0..self.workload.len()).map(|object| self.segments(object)).sum();
             return Times { first, last: flow.transfer(&self.path, fate, (all, first, 1.0), &mut |_, _| {}) };
         }
