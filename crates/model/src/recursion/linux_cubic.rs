@@ -129,8 +129,9 @@ impl Stage {
     /// The cubic function so long after the start.
     fn look(&mut self, ahead: u64, window: u64) {
         let offset = real(ahead) / real(jiffies::HZ) - self.to_plateau;
-        let target = real(self.plateau) + C * offset * offset * offset;
-        let gain = whole(target.max(0.0)).saturating_sub(window);
+        let distance = whole(C * (offset * offset * offset).abs());
+        let target = if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau + distance };
+        let gain = target.saturating_sub(window);
         self.per_segment = window.checked_div(gain).unwrap_or(ON_PLATEAU * window);
         if !self.is_known {
             self.per_segment = self.per_segment.min(UNKNOWN);

@@ -129,9 +129,10 @@ impl Epoch {
     fn look(&mut self, now: Jiffies, window: u64, (unknown, rtt): (bool, Duration)) {
         let ahead = now.since(self.start) + jiffies::count(rtt);
         let offset = segments(ahead) / segments(jiffies::HZ) - self.to_plateau;
-        // Rounded down on both sides of the plateau: below it, too, Linux is measured to wait for the whole segment.
-        let target = segments(self.plateau) + C * offset * offset * offset;
-        let gain = whole(target.max(0.0)).saturating_sub(window);
+        // The distance to the plateau is rounded down on both sides, so that below it the window is up to a segment ahead.
+        let distance = whole(C * (offset * offset * offset).abs());
+        let target = if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau + distance };
+        let gain = target.saturating_sub(window);
         self.per_segment = window.checked_div(gain).unwrap_or(PLATEAU * window);
         if unknown {
             self.per_segment = self.per_segment.min(UNKNOWN);
@@ -195,6 +196,13 @@ mod tests {
     fn without_a_known_plateau_the_window_grows_by_a_twentieth_per_round() {
         let window = after(10, 1000, None);
         assert!((1550..=1640).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn below_the_plateau_the_window_is_up_to_a_segment_ahead() {
+        // A round after the loss the function says 4 - 1.9 segments, of which the kernel takes 4 - 1.
+        let mut growth = LinuxGrowth::default();
+        assert_eq!(growth.grow(Instant::START, 2, 2, Some(4), Duration::from_millis(26)), 1);
     }
 
     #[test]
