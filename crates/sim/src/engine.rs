@@ -1,30 +1,30 @@
 //! What happens next: events in order of time, those of one instant in the order in which they were scheduled.
 //!
-//! A monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem", 1990) over
-//! digits of six bits: an event waits in the slot of the first digit, from the top, in which its time differs from the present. As
-//! time reaches a slot, its events move to slots of lower digits, each at most eleven times and usually two or three times.
-//! Neighbours are never compared, so that a million pending events cost little more than a thousand.
+//! A monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem", 1990): an event waits
+//! in the slot of the first digit, from the top, in which its time differs from the present. As time reaches a slot, its events move to
+//! slots of lower digits, each at most nine times. Digits have six bits but for one of twelve, so that what is due within a second, which
+//! is nearly everything, waits in a slot of 262 µs from the beginning, and has mostly that for itself. Neighbours are never compared, so
+//! that a million pending events cost little more than a thousand.
 //!
 //! Events of one time are always in one slot, in the order in which they came; slots are emptied from the front into slots that
 //! are empty. So the order of scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those
 //! that became free last: memory is what pending events need, most of it is in the cache, and nothing is allocated once there have
-//! been as many.
+//! been as many. What is known of blocks lies apart from the events in them, so that scheduling one reads nothing but that.
 
 use farhop_units::Instant;
 use std::collections::VecDeque;
 
-/// Bits per digit.
-const DIGIT: u32 = 6;
-/// Slots of one digit.
-const SLOTS: usize = 1 << DIGIT;
-/// The digit that the events of one slot of 262 µs have in common.
+/// Where each digit of a time in ns begins, and where the last one ends.
+const DIGITS: [u32; LEVELS + 1] = [0, 6, 12, 18, 30, 36, 42, 48, 54, 60, 64];
+const LEVELS: usize = 10;
+/// The digit of which the events of one slot of 262 µs have all in common.
 const NEAR: usize = 3;
+/// The digit with each bit.
+const LEVEL_OF_BIT: [u8; u64::BITS as usize] = levels_of_bits();
 /// Events in such a slot from which on they are many.
 const MANY: usize = 8;
-/// Digits of a time in ns.
-const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 /// Events in a block.
-const BLOCK: usize = 32;
+const BLOCK: usize = 8;
 
 /// Events to come.
 #[derive(Debug)]
@@ -35,17 +35,23 @@ pub struct EventQueue<E> {
     /// Which levels hold events, lowest digit first.
     occupied: u16,
     levels: Vec<Level>,
-    blocks: Vec<Block<E>>,
+    /// Room for the events of all blocks.
+    entries: Vec<Option<Entry<E>>>,
+    blocks: Vec<Block>,
     /// Blocks that are in no chain.
     free: Vec<u32>,
 }
 
 /// The events whose time first differs from the present in one digit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Level {
-    /// Which slots hold events.
-    occupied: u64,
-    slots: [Chain; SLOTS],
+    /// Where the digit begins.
+    shift: u32,
+    /// Which words of `occupied` are not zero.
+    words: u64,
+    /// Which slots hold events, 64 to a word.
+    occupied: Vec<u64>,
+    slots: Vec<Chain>,
 }
 
 /// The first and the last block of a slot.
@@ -55,10 +61,10 @@ struct Chain {
     last: u32,
 }
 
-/// Some events of a slot, and the block with those after them.
-#[derive(Debug)]
-struct Block<E> {
-    entries: Vec<Entry<E>>,
+/// Some events of a slot: how many, and the block with those after them.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    count: u32,
     next: u32,
 }
 
@@ -71,8 +77,55 @@ struct Entry<E> {
 /// No block.
 const NONE: u32 = u32::MAX;
 
+/// The digit that each bit of a time is in.
+const fn levels_of_bits() -> [u8; u64::BITS as usize] {
+    let mut levels = [0; u64::BITS as usize];
+    let (mut bit, mut level) = (0, 0);
+    while bit < u64::BITS {
+        if bit == DIGITS[level as usize + 1] {
+            level += 1;
+        }
+        levels[bit as usize] = level;
+        bit += 1;
+    }
+    levels
+}
+
+impl Level {
+    fn new(begin: u32, end: u32) -> Self {
+        let slots = 1_usize << (end - begin);
+        let occupied = vec![0; slots.div_ceil(64)];
+        Self { shift: begin, words: 0, occupied, slots: vec![Chain::EMPTY; slots] }
+    }
+
+    /// The slot of a time, which holds events from now on.
+    fn occupy(&mut self, at: u64) -> &mut Chain {
+        // There are as many slots as the digit has values, a power of two.
+        let slot = (at >> self.shift) as usize & (self.slots.len() - 1);
+        self.words |= 1 << (slot / 64);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        &mut self.slots[slot]
+    }
+
+    /// Empties the first slot that holds events; there is one. Returns where they begin.
+    fn empty_first(&mut self) -> u32 {
+        let word = self.words.trailing_zeros() as usize;
+        let occupied = &mut self.occupied[word];
+        let slot = word * 64 + occupied.trailing_zeros() as usize;
+        *occupied &= *occupied - 1;
+        if *occupied == 0 {
+            self.words &= self.words - 1;
+        }
+        core::mem::replace(&mut self.slots[slot], Chain::EMPTY).first
+    }
+}
+
 impl Chain {
     const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
+impl Block {
+    const EMPTY: Self = Self { count: 0, next: NONE };
 }
 
 impl<E> Default for EventQueue<E> {
@@ -84,8 +137,9 @@ impl<E> Default for EventQueue<E> {
 impl<E> EventQueue<E> {
     /// Nothing is to come, and it is the beginning of the run.
     pub fn new() -> Self {
-        let levels = vec![Level { occupied: 0, slots: [Chain::EMPTY; SLOTS] }; LEVELS];
-        Self { now: 0, ready: VecDeque::new(), occupied: 0, levels, blocks: Vec::new(), free: Vec::new() }
+        let levels = DIGITS.windows(2).map(|bounds| Level::new(bounds[0], bounds[1])).collect();
+        let (entries, blocks, free) = (Vec::new(), Vec::new(), Vec::new());
+        Self { now: 0, ready: VecDeque::new(), occupied: 0, levels, entries, blocks, free }
     }
 
     /// Schedules `event`; one for the past is for the present.
@@ -113,21 +167,24 @@ impl<E> EventQueue<E> {
 
     /// `entry` is later than the present.
     fn insert(&mut self, entry: Entry<E>) {
-        let level = (entry.at ^ self.now).ilog2() / DIGIT;
-        let slot = (entry.at >> (level * DIGIT)) as usize % SLOTS;
+        let level = LEVEL_OF_BIT[(entry.at ^ self.now).ilog2() as usize];
         self.occupied |= 1 << level;
-        let Level { occupied, slots } = &mut self.levels[level as usize];
-        *occupied |= 1 << slot;
-        let chain = &mut slots[slot];
-        if chain.last == NONE || self.blocks[chain.last as usize].entries.len() == BLOCK {
-            let block = take_block(&mut self.blocks, &mut self.free);
+        let chain = self.levels[usize::from(level)].occupy(entry.at);
+        if chain.last == NONE || self.blocks[chain.last as usize].count as usize == BLOCK {
+            let block = self.free.pop().unwrap_or_else(|| {
+                self.entries.resize_with(self.entries.len() + BLOCK, || None);
+                self.blocks.push(Block::EMPTY);
+                u32::try_from(self.blocks.len() - 1).expect("memory is full before")
+            });
             match chain.last {
                 NONE => chain.first = block,
                 last => self.blocks[last as usize].next = block,
             }
             chain.last = block;
         }
-        self.blocks[chain.last as usize].entries.push(entry);
+        let (number, block) = (chain.last as usize, &mut self.blocks[chain.last as usize]);
+        self.entries[number * BLOCK + block.count as usize] = Some(entry);
+        block.count += 1;
     }
 
     /// Moves the present to the next event's time, makes its events ready and takes the first.
@@ -137,12 +194,10 @@ impl<E> EventQueue<E> {
         }
         let place = self.occupied.trailing_zeros() as usize;
         let level = &mut self.levels[place];
-        let slot = level.occupied.trailing_zeros() as usize;
-        level.occupied &= level.occupied - 1;
-        if level.occupied == 0 {
+        let first = level.empty_first();
+        if level.words == 0 {
             self.occupied &= self.occupied - 1;
         }
-        let first = core::mem::replace(&mut level.slots[slot], Chain::EMPTY).first;
         if let Some(Entry { at, event }) = self.take_alone(first) {
             self.now = at;
             return Some(event);
@@ -157,40 +212,40 @@ impl<E> EventQueue<E> {
 
     /// The entry of a chain that has only one, as most have where events are few.
     fn take_alone(&mut self, first: u32) -> Option<Entry<E>> {
-        let Block { entries, next: NONE } = &mut self.blocks[first as usize] else { return None };
-        let entry = if entries.len() == 1 { entries.pop() } else { None }?;
-        self.free.push(first);
-        Some(entry)
+        let Block { count: 1, next: NONE } = self.blocks[first as usize] else { return None };
+        self.release(first);
+        self.entries[first as usize * BLOCK].take()
+    }
+
+    /// A block is in no chain any more.
+    fn release(&mut self, number: u32) {
+        self.blocks[number as usize] = Block::EMPTY;
+        self.free.push(number);
     }
 
     /// The entries of a chain, in order.
     fn entries(&self, first: u32) -> impl Iterator<Item = &Entry<E>> {
-        let block = |number: u32| self.blocks.get(number as usize);
-        core::iter::successors(block(first), move |last| block(last.next)).flat_map(|block| &block.entries)
+        let after = |number: &u32| Some(self.blocks[*number as usize].next).filter(|next| *next != NONE);
+        core::iter::successors(Some(first), after).flat_map(|number| {
+            let begin = number as usize * BLOCK;
+            self.entries[begin..begin + self.blocks[number as usize].count as usize].iter().flatten()
+        })
     }
 
     /// Moves the entries of a chain to where they belong now, and takes its blocks back.
     fn spread(&mut self, first: u32) {
         let mut number = first;
         while number != NONE {
-            let Block { entries, next } = &mut self.blocks[number as usize];
-            let (mut entries, next) = (core::mem::take(entries), core::mem::replace(next, NONE));
-            for entry in entries.drain(..) {
+            let Block { count, next } = self.blocks[number as usize];
+            let begin = number as usize * BLOCK;
+            for place in begin..begin + count as usize {
+                let Some(entry) = self.entries[place].take() else { continue };
                 if entry.at == self.now { self.ready.push_back(entry.event) } else { self.insert(entry) }
             }
-            self.blocks[number as usize].entries = entries;
-            self.free.push(number);
+            self.release(number);
             number = next;
         }
     }
-}
-
-/// A block for a chain.
-fn take_block<E>(blocks: &mut Vec<Block<E>>, free: &mut Vec<u32>) -> u32 {
-    free.pop().unwrap_or_else(|| {
-        blocks.push(Block { entries: Vec::with_capacity(BLOCK), next: NONE });
-        u32::try_from(blocks.len() - 1).expect("memory is full before")
-    })
 }
 
 #[cfg(test)]
