@@ -63,6 +63,9 @@ impl Sender {
         }
         self.new_first = false;
         let moved = !is_late && self.update_window(acknowledgment + segment.window, segment.window);
+        if self.is_at_rest() && !is_late && segment.sack.is_empty() && !segment.ece {
+            return;
+        }
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
@@ -75,6 +78,13 @@ impl Sender {
         if news.advanced {
             self.consider_buffer();
         }
+    }
+
+    /// Nothing is on the way or under repair, and nobody asks how fast data is delivered: as long as the other side only sends, its segments
+    /// say nothing new of what has been sent here.
+    fn is_at_rest(&self) -> bool {
+        let nothing_happens = self.phase == Phase::Open && self.reduction.is_none() && self.probe.is_none();
+        self.scoreboard.is_empty() && nothing_happens && self.scoreboard.rate.is_none()
     }
 
     /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment.

@@ -42,6 +42,22 @@ fn a_mark_halves_the_window_once_and_repeats_nothing() {
 }
 
 #[test]
+fn a_sender_at_rest_hears_that_the_window_has_opened() {
+    let config = TcpConfig { max_window: Some(Bytes::kb(20)), ..TcpConfig::of(Profile::Rfc) };
+    let mut network = network(&config, Pipe::default(), Pipe::default());
+    network.hold(End::Server, Bytes::ZERO);
+    network.write(End::Client, Bytes::kb(20));
+    network.run_until(|_| false);
+    assert_eq!(network.backlog(End::Client), (Bytes::ZERO, Bytes::ZERO), "all of it is there, and was not read");
+    network.hold(End::Server, Bytes::ZERO);
+    network.run_until(|_| false);
+    let start = network.now;
+    network.write(End::Client, Bytes::kb(10));
+    assert!(network.run_until(|network| network.seen(End::Server).received == Bytes::kb(30)));
+    assert_eq!(network.now.since(start), Duration::from_millis(50), "nobody asks for the window first");
+}
+
+#[test]
 fn a_receiver_that_does_not_read_stops_the_sender_until_it_does() {
     let config = TcpConfig { max_window: Some(Bytes::kb(20)), ..TcpConfig::of(Profile::Linux) };
     let mut network = network(&config, Pipe::default(), Pipe::default());
