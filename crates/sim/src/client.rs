@@ -5,7 +5,7 @@ use crate::legs::Exchange;
 use crate::network::Line;
 use crate::programs::{Browser, Pace};
 use farhop_tcp::TcpConfig;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::users::{User, Visit};
 use farhop_web::{HttpConfig, Page};
 use std::time::Duration;
@@ -97,6 +97,18 @@ impl Client {
 
     fn new(terminal: u16, servers: (u32, u32), wish: Wish, next_page: Option<Instant>) -> Self {
         Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
+    }
+
+    /// Asks memory for what hears of a response to this exchange, look by look.
+    pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
+        match (look, &self.browser) {
+            (0, browser) => {
+                look_at(browser);
+                look_at(&self.is_awake);
+            }
+            (_, Some(browser)) => browser.look_at(look - 1, exchange),
+            (_, None) => {}
+        }
     }
 
     /// How many servers the clients up to this one have.

@@ -23,6 +23,8 @@ const NEAR: usize = 3;
 const LEVEL_OF_BIT: [u8; u64::BITS as usize] = levels_of_bits();
 /// Events in such a slot from which on they are many.
 const MANY: usize = 8;
+/// How often those are shown: what one look has found is there when the next goes on from it.
+const LOOKS: u32 = 4;
 /// Events in a block.
 const BLOCK: usize = 8;
 
@@ -150,12 +152,12 @@ impl<E> EventQueue<E> {
 
     /// The next event, to whose time the present moves.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_and_look(|_| {})
+        self.pop_and_look(|_, _| {})
     }
 
     /// The same; where many events lie within a short time, `near` is shown them before the first happens, so that what they need can
-    /// be fetched from memory together.
-    pub fn pop_and_look(&mut self, near: impl FnMut(&E)) -> Option<(Instant, E)> {
+    /// be fetched from memory together: all of them for a first look, number 0, then all for a second, and so on.
+    pub fn pop_and_look(&mut self, near: impl FnMut(u32, &E)) -> Option<(Instant, E)> {
         let event = self.ready.pop_front().or_else(|| self.advance(near))?;
         Some((Instant::from_nanos(self.now), event))
     }
@@ -188,7 +190,7 @@ impl<E> EventQueue<E> {
     }
 
     /// Moves the present to the next event's time, makes its events ready and takes the first.
-    fn advance(&mut self, mut near: impl FnMut(&E)) -> Option<E> {
+    fn advance(&mut self, mut near: impl FnMut(u32, &E)) -> Option<E> {
         if self.occupied == 0 {
             return None;
         }
@@ -204,7 +206,7 @@ impl<E> EventQueue<E> {
         }
         self.now = self.entries(first).map(|entry| entry.at).min().unwrap_or(self.now);
         if place == NEAR && self.entries(first).nth(MANY - 1).is_some() {
-            self.entries(first).for_each(|entry| near(&entry.event));
+            (0..LOOKS).for_each(|look| self.entries(first).for_each(|entry| near(look, &entry.event)));
         }
         self.spread(first);
         self.ready.pop_front()
@@ -288,10 +290,11 @@ mod tests {
             queue.push(Instant::from_nanos(at), at);
         }
         let mut shown = Vec::new();
-        let first = queue.pop_and_look(|event| shown.push(*event));
-        assert_eq!((first.map(|(_, event)| event), &shown[..]), (Some(1_000_000), &many[..]));
-        while queue.pop_and_look(|event| shown.push(*event)).is_some() {}
-        assert_eq!(shown, many, "two are not many");
+        let first = queue.pop_and_look(|look, event| shown.push((look, *event)));
+        let looks: Vec<_> = (0..LOOKS).flat_map(|look| many.map(|event| (look, event))).collect();
+        assert_eq!((first.map(|(_, event)| event), &shown), (Some(1_000_000), &looks));
+        while queue.pop_and_look(|look, event| shown.push((look, *event))).is_some() {}
+        assert_eq!(shown, looks, "two are not many");
     }
 
     proptest! {

@@ -8,7 +8,7 @@
 
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
 /// TCP_ATO_MIN and TCP_DELACK_MIN.
@@ -75,6 +75,12 @@ impl Acknowledger {
             told: (Sequence::SYN, 0),
             held_back: 0,
         }
+    }
+
+    /// Asks memory for all of it.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.due);
+        look_at(&self.last_arrival);
     }
 
     /// When an acknowledgement is due, if any is.

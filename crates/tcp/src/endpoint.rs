@@ -11,7 +11,7 @@ use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
 use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
 use farhop_units::random::{Dice, Stream};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -221,6 +221,21 @@ impl Endpoint {
     pub fn give_back(&mut self, memory: &mut Vec<VecDeque<Output>>) {
         if self.outputs.is_empty() && self.outputs.capacity() > 0 {
             memory.push(core::mem::take(&mut self.outputs));
+        }
+    }
+
+    /// Asks memory for what a segment needs that arrives. Whoever has thousands of endpoints does that for several, first with `look` 0
+    /// for all of them, then with 1 for what is found from there.
+    pub fn look_at(&self, look: u32) {
+        match look {
+            0 => {
+                look_at(&self.due);
+                look_at(&self.outputs);
+                self.sender.look_at();
+                self.receiver.look_at();
+            }
+            1 => self.sender.look_at_sent(),
+            _ => {}
         }
     }
 

@@ -8,7 +8,7 @@ use crate::behavior::Behavior;
 use crate::sack::MOST_BLOCKS;
 use crate::window::ReceiveWindow;
 use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
 /// What a segment brought.
@@ -67,6 +67,15 @@ impl Receiver {
             acks: Acknowledger::new(behavior),
             window: ReceiveWindow::new(config),
         }
+    }
+
+    /// Asks memory for all of it.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.expected);
+        look_at(&self.islands);
+        look_at(&self.finished);
+        look_at(&self.window);
+        self.acks.look_at();
     }
 
     /// Whether the other side's SYN has arrived.

@@ -7,7 +7,7 @@
 use crate::Sequence;
 use crate::behavior::RtoBounds;
 use crate::windowed::Windowed;
-use farhop_units::Instant;
+use farhop_units::{Instant, look_at};
 use std::time::Duration;
 
 /// `tcp_min_rtt_wlen`: how long Linux remembers the least RTT.
@@ -72,6 +72,13 @@ impl RttEstimator {
             }
         });
         self.set_rto();
+    }
+
+    /// Asks memory for all of it.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.smoothed);
+        look_at(&self.least);
+        look_at(&self.rto);
     }
 
     /// SRTT, once there was a sample.

@@ -21,7 +21,7 @@ use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
 use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
 use farhop_units::random::{Dice, Stream};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
 /// Everything one direction's sender knows.
@@ -148,6 +148,25 @@ impl Sender {
             unsettled: false,
             reactions: Dice::new(Stream::new(0, 0)),
         })
+    }
+
+    /// Asks memory for what every segment that arrives needs of it.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.timer);
+        look_at(&self.unacknowledged);
+        look_at(&self.window_edge);
+        look_at(&self.phase);
+        look_at(&self.congestion);
+        self.scoreboard.look_at();
+    }
+
+    /// Asks memory for what acknowledgements need of it beyond that, if there is something to be acknowledged.
+    pub(crate) fn look_at_sent(&self) {
+        if !self.scoreboard.is_empty() {
+            look_at(&self.usage);
+            self.rtt.look_at();
+            self.scoreboard.look_at_sent();
+        }
     }
 
     /// From now on the SYN may go out.

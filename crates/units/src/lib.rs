@@ -16,6 +16,7 @@
 mod bytes;
 pub mod duration;
 mod instant;
+mod memory;
 mod number;
 mod probability;
 pub mod random;
@@ -25,6 +26,7 @@ pub mod terms;
 
 pub use bytes::Bytes;
 pub use instant::Instant;
+pub use memory::look_at;
 pub use number::ParseError;
 pub use probability::Probability;
 pub use rate::Rate;

@@ -1,10 +1,10 @@
 //! One end of a leg: its transport, who uses it, and what is coming.
 
 use super::lookup::Lookup;
-use super::message::{Message, Owner};
+use super::message::{Exchange, Message, Owner};
 use super::quic::QuicEnd;
 use farhop_tcp::Endpoint;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
 
 /// What carries an end's bytes.
@@ -59,6 +59,20 @@ impl End {
             has_arrived: false,
             has_held: false,
         }
+    }
+
+    /// Asks memory for what is not the transport's, and for what tells which that is.
+    pub(super) fn look_at(&self) {
+        look_at(&self.transport);
+        look_at(&self.wake);
+        look_at(&self.owner);
+        look_at(&self.first);
+        look_at(&self.has_held);
+    }
+
+    /// What the next bytes belong to that arrive.
+    pub(super) fn next_exchange(&self) -> Option<Exchange> {
+        self.first.map(|message| message.exchange)
     }
 
     /// What was written here and has not begun its way; over QUIC and DNS nobody asks.

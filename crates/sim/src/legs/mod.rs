@@ -27,7 +27,7 @@ use farhop_scenario::{Scenario, seeds};
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
 use farhop_transport::quic::QuicConfig;
 use farhop_units::random::Stream;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use lookup::Lookup;
 use quic::QuicEnd;
 use std::collections::VecDeque;
@@ -273,13 +273,25 @@ impl Legs {
         }
     }
 
-    /// Asks memory for one end.
-    pub(crate) fn look_at(&self, leg: u32, side: Side) {
-        let End { transport, wake, owner, unread, .. } = &self.legs[leg].ends[side as usize];
-        core::hint::black_box((*wake, *owner, *unread));
-        if let Transport::Tcp(endpoint) = transport {
-            core::hint::black_box((endpoint.next_timeout(), endpoint.unsent()));
+    /// Asks memory for an end whose timer runs out; most often that has moved on.
+    pub(crate) fn look_at_timer(&self, leg: u32, side: Side) {
+        look_at(&self.legs[leg].ends[side as usize].wake);
+    }
+
+    /// Asks memory for what a packet needs that reaches an end, look by look. Returns the owner and what the packet belongs to, once that
+    /// can be known.
+    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side) -> Option<(Owner, Option<Exchange>)> {
+        let Leg { in_flight, ends, .. } = &self.legs[leg];
+        let end = &ends[side as usize];
+        if look == 0 {
+            look_at(in_flight);
+            end.look_at();
+            return None;
         }
+        if let Transport::Tcp(endpoint) = &end.transport {
+            endpoint.look_at(look - 1);
+        }
+        Some((end.owner, end.next_exchange()))
     }
 
     /// How many legs there are.

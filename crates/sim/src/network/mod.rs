@@ -174,17 +174,25 @@ impl<P: Content> Network<P> {
         self.leave(now, span, parcel, events);
     }
 
-    /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches.
-    pub(crate) fn look_at(&self, parcel: &Parcel) -> Option<(u32, Side)> {
+    /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches.
+    pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side)> {
         if parcel.ahead == parcel.to {
-            self.contents.look_at(parcel.content);
+            if look == 0 {
+                self.contents.look_at(parcel.content);
+            }
+            // What answers it goes back.
+            self.look_at_lane(look, parcel.to, parcel.from.other(), parcel);
             return Some((parcel.leg, parcel.from.other()));
         }
-        let (_, span) = ahead(parcel.ahead, parcel.from);
-        if let Form::Lanes(lanes) = &self.spans[span].form {
-            lanes.look_at(lane_of(span, parcel));
-        }
+        self.look_at_lane(look, parcel.ahead, parcel.from, parcel);
         None
+    }
+
+    fn look_at_lane(&self, look: u32, place: Place, from: Side, parcel: &Parcel) {
+        let (_, span) = ahead(place, from);
+        if let Form::Lanes(lanes) = &self.spans[span].form {
+            lanes.look_at(look, lane_of(span, from, parcel));
+        }
     }
 
     /// Moves all that stages have put out, and schedules when they are to be woken.
@@ -294,14 +302,14 @@ impl<P: Content> Network<P> {
     }
 
     fn enter_lane(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
-        let port = port_at(span, &parcel);
+        let port = port_at(span, parcel.from, &parcel);
         if span == FAR {
             if self.tracer.is_some() {
                 self.trace_arrival(now, port, &mut parcel);
             }
             self.far_time = now;
         }
-        let lane = lane_of(span, &parcel);
+        let lane = lane_of(span, parcel.from, &parcel);
         let Form::Lanes(lanes) = &mut self.spans[span].form else { return };
         // What finds nothing to wait for leaves the queue as it is.
         let waits = span == FAR && lanes.is_busy(now, lane);
@@ -320,7 +328,7 @@ impl<P: Content> Network<P> {
     }
 
     fn enter_stage(&mut self, now: Instant, span: usize, first: u32, mut parcel: Parcel) {
-        let port = port_at(span, &parcel);
+        let port = port_at(span, parcel.from, &parcel);
         let stage = match span {
             LAN => first + u32::from(parcel.terminal),
             WAN => first + parcel.server,
@@ -370,20 +378,20 @@ impl<P: Content> Network<P> {
 }
 
 /// Where a parcel enters a channel.
-fn port_at(span: usize, parcel: &Parcel) -> Port {
-    match parcel.from {
+fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
+    match from {
         Side::Far => Port::Gateway,
         Side::Near if span == FAR => Port::Terminal(parcel.terminal),
         Side::Near => Port::Terminal(0),
     }
 }
 
-/// The lane of a span into which a parcel goes.
-fn lane_of(span: usize, parcel: &Parcel) -> (Direction, u32) {
+/// The lane of a span into which a parcel goes from there.
+fn lane_of(span: usize, from: Side, parcel: &Parcel) -> (Direction, u32) {
     match span {
-        LAN => (parcel.from.direction(), parcel.terminal.into()),
-        WAN => (parcel.from.direction(), parcel.server),
-        _ => far_lane(port_at(span, parcel)),
+        LAN => (from.direction(), parcel.terminal.into()),
+        WAN => (from.direction(), parcel.server),
+        _ => far_lane(port_at(span, from, parcel)),
     }
 }
 

@@ -123,9 +123,9 @@ impl Lanes {
         self.lanes[way][number as usize].enter(&self.kinds[way], now, bytes)
     }
 
-    /// Asks memory for a lane.
-    pub(super) fn look_at(&self, (direction, number): (Direction, u32)) {
-        core::hint::black_box(self.lanes[direction as usize][number as usize].free());
+    /// Asks memory for a lane, look by look.
+    pub(super) fn look_at(&self, look: u32, (direction, number): (Direction, u32)) {
+        self.lanes[direction as usize][number as usize].look_at(look);
     }
 
     /// Whether what enters a lane has to wait.

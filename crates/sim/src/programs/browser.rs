@@ -10,7 +10,7 @@
 use super::connections::{Action, Connections};
 use crate::legs::{Exchange, Message};
 use farhop_results::ObjectTiming;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::{HttpConfig, Loader, LoaderAction, Page};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -100,6 +100,23 @@ impl Browser {
     pub(crate) fn ask(&mut self, now: Instant, object: usize) {
         self.objects[object].discovered = Some(now);
         self.want(object);
+    }
+
+    /// Asks memory for what a part of this exchange needs, look by look.
+    pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
+        match (look, exchange) {
+            (0, _) => {
+                look_at(&self.objects);
+                look_at(&self.has_news);
+            }
+            (_, Some(Exchange::Object(number))) => {
+                if let Some(progress) = self.objects.get(number as usize) {
+                    look_at(&progress.body);
+                    look_at(&progress.first_byte);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Whether all that is known of the page has been loaded.

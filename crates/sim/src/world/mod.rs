@@ -111,8 +111,9 @@ impl<'a> World<'a> {
 
     /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
     pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
-        let Self { events, network, legs, .. } = self;
-        let Some((at, event)) = events.pop_and_look(|event| look_at(event, network, legs)) else { return Ok(None) };
+        let Self { events, network, legs, clients, .. } = self;
+        let near = |look, event: &Event| look_at((look, event), network, legs, clients);
+        let Some((at, event)) = events.pop_and_look(near) else { return Ok(None) };
         self.now = at;
         self.event_count += 1;
         match event {
@@ -224,15 +225,16 @@ impl<'a> World<'a> {
     }
 }
 
-/// Asks memory for what an event will need soon: with thousands of terminals, waiting for that is most of the time.
-fn look_at(event: &Event, network: &Network<Packet>, legs: &Legs) {
+/// Asks memory for what an event will need soon, look by look: with thousands of terminals, waiting for that is most of the time.
+fn look_at((look, event): (u32, &Event), network: &Network<Packet>, legs: &Legs, clients: &[Client]) {
     match event {
         Event::Exit(parcel) => {
-            if let Some((leg, side)) = network.look_at(parcel) {
-                legs.look_at(leg, side);
+            let Some((leg, side)) = network.look_at(look, parcel) else { return };
+            if let Some((Owner::Browser { client, .. }, exchange)) = legs.look_at(look, leg, side) {
+                clients[client as usize].look_at(look - 1, exchange);
             }
         }
-        Event::End { leg, side } => legs.look_at(*leg, *side),
+        Event::End { leg, side } if look == 0 => legs.look_at_timer(*leg, *side),
         _ => {}
     }
 }

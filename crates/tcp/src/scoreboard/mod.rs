@@ -14,7 +14,7 @@ mod losses;
 use crate::sack::MOST_BLOCKS;
 use crate::sent::{Covered, Fate, Piece, Sent, SentTimes};
 use crate::{SackBlock, Sequence};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -96,6 +96,20 @@ impl Scoreboard {
             displacement: Bytes::ZERO,
             rate: measures_rate.then(Box::default),
         }
+    }
+
+    /// Asks memory for what says whether there are any.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.sent);
+        look_at(&self.in_flight);
+    }
+
+    /// Asks memory for what acknowledgements read and change.
+    pub(crate) fn look_at_sent(&self) {
+        look_at(&self.delivered);
+        look_at(&self.judged);
+        look_at(&self.furthest);
+        self.sent.front().into_iter().chain(self.sent.back()).for_each(look_at);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
