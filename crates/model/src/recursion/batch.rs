@@ -51,9 +51,11 @@ impl Sender {
         if room < 2 * mss || waiting <= mss || window < 4 * mss {
             return 1;
         }
-        // Most batches are as small as can be, which takes no division to see.
-        let worth = if self.is_worth(least + 1) { self.worth() } else { least };
-        worth.max(least).min(room / mss).min(waiting.div_ceil(mss)).min(window / mss / 2)
+        // Most batches are as small as can be, for which there is room, and which takes no division to see.
+        if !self.is_worth(least + 1) {
+            return least;
+        }
+        self.worth().max(least).min(room / mss).min(waiting.div_ceil(mss)).min(window / mss / 2)
     }
 
     /// Whether a millisecond is worth so many segments.

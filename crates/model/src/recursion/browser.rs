@@ -55,6 +55,8 @@ pub(crate) struct Progress {
     pub(crate) body: u64,
     /// References in its body that have been read.
     read: usize,
+    /// As long as less than this of its body has arrived, nothing comes of what arrives.
+    quiet: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) requested: Ticks,
     /// The connection that carried the request, though another may carry the response.
@@ -296,6 +298,26 @@ impl Browser {
         Some(object)
     }
 
+    /// Takes in `bytes` of `object`'s response if nothing comes of them; whether it did.
+    #[inline(always)]
+    pub(crate) fn takes_quietly(&mut self, object: usize, bytes: u64) -> bool {
+        let progress = &mut self.objects[object];
+        let is_quiet = progress.body + bytes < progress.quiet;
+        if is_quiet {
+            progress.body += bytes;
+        }
+        is_quiet
+    }
+
+    /// Something has come of `object`'s response so far: of its head, a name, or its beginning.
+    pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
+        let progress = &mut self.objects[object];
+        if progress.first_byte.is_some() {
+            let next = workload.named_by(object).get(progress.read).map(|(at, _)| *at);
+            progress.quiet = next.unwrap_or(u64::MAX).min(workload.size(object));
+        }
+    }
+
     /// How many more bytes of `object`'s response can arrive without anything happening but their arrival.
     pub(crate) fn uneventful(&self, object: usize, workload: &Workload) -> u64 {
         let progress = &self.objects[object];
@@ -376,8 +398,10 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::workload::WorkloadObject;
     use super::Action::{Open, Request};
     use super::*;
+    use farhop_units::Bytes;
 
     const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX, for_all_hosts: false };
     const SHARED: Limits = Limits { connections: 1, on_connection: 100, ..SIX };
@@ -406,6 +430,25 @@ mod tests {
             actions.push(action);
         }
         actions
+    }
+
+    #[test]
+    fn what_arrives_before_the_next_name_and_the_end_is_taken_in_quietly() {
+        let object = |size, named: Option<(usize, u64)>| {
+            WorkloadObject::new(Bytes::new(size), named.map(|(by, at)| (by, Bytes::new(at))))
+        };
+        let workload = Workload::new(&[object(1000, None), object(10, Some((0, 300)))]).unwrap();
+        let mut browser = browser(2);
+        browser.note_events(0, &workload);
+        assert!(!browser.takes_quietly(0, 1), "its first byte is an event");
+        (browser.objects[0].body, browser.objects[0].first_byte) = (1, Some(Ticks::ZERO));
+        browser.note_events(0, &workload);
+        assert!(browser.takes_quietly(0, 298) && !browser.takes_quietly(0, 1), "a name ends at 300");
+        browser.objects[0].body = 300;
+        assert_eq!(browser.next_named(0, &workload), Some(1));
+        browser.note_events(0, &workload);
+        assert!(browser.takes_quietly(0, 699) && !browser.takes_quietly(0, 1), "the end");
+        assert_eq!(browser.objects[0].body, 999);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! One connection: two ends that send and acknowledge, and what the server still has to answer on it.
 
 use super::breakdown::{Gap, Ledger};
+use super::deadline::Deadline;
 use super::habits::Habits;
 use super::receiver::{Ack, Arrival, Receiver};
 use super::repair::Repair;
 use super::sender::{Hold, Piece, Sender};
 use super::skip::Mark;
 use super::ticks::Ticks;
+use super::timers::Timer;
 use super::window::Window;
 use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
 use farhop_units::Bytes;
@@ -31,12 +33,17 @@ pub(crate) struct End {
     pub(crate) repair: Option<Box<Repair>>,
     /// When the host gets to answer what has arrived.
     answering: Ticks,
+    /// When pacing lets the next segment go.
+    paced: Ticks,
+    /// Nothing happens here by itself before this.
+    earliest: Ticks,
 }
 
 impl End {
     pub(crate) fn new(config: &TcpConfig, habits: Habits, window: Window) -> Self {
         let (sender, receiver) = (Sender::new(habits, config.mss.get(), window), Receiver::new(config, &habits));
-        Self { sender, receiver, repair: None, answering: Ticks::NEVER }
+        let [answering, paced, earliest] = [Ticks::NEVER; 3];
+        Self { sender, receiver, repair: None, answering, paced, earliest }
     }
 
     /// The same, but able to repair; `models`: by a model of the path.
@@ -47,6 +54,7 @@ impl End {
     }
 
     /// The next segment that may leave now; to be asked until there is none.
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
         match &mut self.repair {
             None => self.sender.transmit(now),
@@ -63,6 +71,7 @@ impl End {
     }
 
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
+    #[inline(always)]
     pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) -> u64 {
         self.receiver.note_timestamp(packet.start, packet.sent);
         if let Some(repair) = &mut self.repair {
@@ -92,10 +101,8 @@ impl End {
     pub(crate) fn run_timers(&mut self, now: Ticks) -> Expired {
         let mut expired = Expired::default();
         let Some(repair) = &mut self.repair else { return expired };
-        if repair.timer(&self.sender) <= now {
-            expired.timeout = repair.run_timers(&mut self.sender, now);
-            expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
-        }
+        expired.timeout = repair.run_timers(&mut self.sender, now);
+        expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
         if repair.hello.due <= now {
             repair.hello_timed_out(&mut self.sender, now);
             (expired.hello, expired.timeout, expired.effort) = (true, Some(false), 1);
@@ -113,14 +120,16 @@ impl End {
     }
 
     /// When what has arrived is answered, together with what arrives until then, if not at once.
-    pub(crate) fn answers_later(&mut self, now: Ticks) -> Option<Ticks> {
+    pub(crate) fn answers_later(&self, now: Ticks) -> Option<Ticks> {
         let has_lost = self.repair.as_ref().is_some_and(|repair| repair.has_lost());
         let reaction = if has_lost { self.sender.habits.reaction } else { self.sender.reaction() };
         let is_later = reaction > Ticks::ZERO && self.receiver.due.is_none_or(|due| due > now);
-        if is_later {
-            self.answering = self.answering.min(now + reaction);
-        }
-        is_later.then_some(self.answering)
+        is_later.then(|| self.answering.min(now + reaction))
+    }
+
+    /// What has arrived will be answered then.
+    pub(crate) fn set_answering(&mut self, at: Ticks) {
+        self.answering = at;
     }
 
     /// Something is to be answered.
@@ -135,7 +144,7 @@ impl End {
 
     /// Something is, but later, and nothing else is due.
     pub(crate) fn is_still_reacting(&self, now: Ticks) -> bool {
-        self.is_answering() && self.timer(now) > now
+        self.is_answering() && self.timer() > now
     }
 
     /// It is answered now.
@@ -144,13 +153,33 @@ impl End {
     }
 
     /// When something happens here by itself.
-    fn timer(&self, now: Ticks) -> Ticks {
-        let own = match &self.repair {
-            None => self.sender.probe_due(),
-            Some(repair) => repair.timer(&self.sender).min(repair.hello.due),
-        };
-        let due = self.receiver.due.unwrap_or(Ticks::NEVER).min(own).min(self.answering);
-        self.sender.paced_until(now).map_or(due, |paced| paced.min(due))
+    fn timer(&self) -> Ticks {
+        let others = self.others();
+        let habits = &self.sender.habits;
+        if self.deadline(Deadline::earliest) < others {
+            others.min(self.deadline(|each| each.due(habits)))
+        } else {
+            others
+        }
+    }
+
+    /// When the first of the deadlines comes that are often put off, each at some `time`.
+    fn deadline(&self, time: impl Fn(Deadline) -> Ticks) -> Ticks {
+        let probe = self.sender.probe_time(&time);
+        if self.repair.is_some() { time(self.sender.timer).min(probe) } else { probe }
+    }
+
+    /// Of what is known to the nanosecond the first.
+    fn others(&self) -> Ticks {
+        let repairs = self.repair.as_ref().map_or(Ticks::NEVER, |repair| repair.timer());
+        self.receiver.due.unwrap_or(Ticks::NEVER).min(self.answering).min(self.paced).min(repairs)
+    }
+
+    /// All that could happen now has.
+    #[inline(always)]
+    fn settle_timer(&mut self, now: Ticks) {
+        self.paced = self.sender.paced_until(now).unwrap_or(Ticks::NEVER);
+        self.earliest = self.deadline(Deadline::earliest).min(self.others());
     }
 }
 
@@ -281,6 +310,8 @@ pub(crate) struct Connection {
     /// How the last acknowledgement that reached the server was late: delayed, queued.
     pub(crate) late: (Ticks, Ticks),
     pub(crate) mark: Mark,
+    /// Nothing happens by itself before this, and since when that is so.
+    earliest: Timer,
 }
 
 impl Connection {
@@ -311,6 +342,7 @@ impl Connection {
             round_start: Ticks::ZERO,
             late: (Ticks::ZERO, Ticks::ZERO),
             mark: Mark::default(),
+            earliest: (Ticks::NEVER, Ticks::ZERO),
         }
     }
 
@@ -330,6 +362,7 @@ impl Connection {
         (self.has_answered, self.last_ready) = (false, Ticks::ZERO);
         (self.ledger, self.last_arrival, self.late) = (Ledger::default(), Ticks::ZERO, (Ticks::ZERO, Ticks::ZERO));
         (self.mark, self.round_start) = (Mark::default(), Ticks::ZERO);
+        self.earliest = (Ticks::NEVER, Ticks::ZERO);
     }
 
     pub(crate) fn end(&mut self, side: Side) -> &mut End {
@@ -349,8 +382,27 @@ impl Connection {
     }
 
     /// When something happens on this connection by itself.
-    pub(crate) fn timer(&self, now: Ticks) -> Ticks {
-        if self.open { self.client.timer(now).min(self.server.timer(now)) } else { Ticks::NEVER }
+    pub(crate) fn timer(&self) -> Timer {
+        let due = if self.open { self.client.timer().min(self.server.timer()) } else { Ticks::NEVER };
+        (due, self.earliest.1)
+    }
+
+    /// All that could happen now at one side has. Gives the time before which nothing happens on this connection by itself.
+    #[inline(always)]
+    pub(crate) fn settle_timer(&mut self, side: Side, now: Ticks) -> Ticks {
+        self.end(side).settle_timer(now);
+        let earliest = self.client.earliest.min(self.server.earliest);
+        if earliest != self.earliest.0 {
+            self.earliest = (earliest, now);
+        }
+        earliest
+    }
+
+    /// The same, and what will happen is new even if it was to before.
+    pub(crate) fn renew_timer(&mut self, side: Side, now: Ticks) -> Ticks {
+        let earliest = self.settle_timer(side, now);
+        self.earliest.1 = now;
+        earliest
     }
 
     /// Data arrived at the client: what was the time since the last arrival spent on? `rtt` is without any wait. A delayed
@@ -368,7 +420,21 @@ impl Connection {
     }
 
     /// Notes which responses the next `payload` bytes of the server's stream belong to.
+    #[inline(always)]
     pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns, mss: u64) {
+        if let (Some(answer), Some(last)) = (self.answering.front_mut(), self.stream.back_mut())
+            && self.turn > payload
+            && answer.bytes > payload
+            && answer.object == last.object
+            && turns != Turns::Segments
+        {
+            (answer.bytes, self.turn, last.bytes) = (answer.bytes - payload, self.turn - payload, last.bytes + payload);
+        } else {
+            self.take_in_turns(payload, turns, mss);
+        }
+    }
+
+    fn take_in_turns(&mut self, payload: u64, turns: Turns, mss: u64) {
         if turns == Turns::Segments {
             self.take_from_buffer(payload);
             return self.fill_buffer(turns, mss);

@@ -194,6 +194,7 @@ impl RoundTripTime {
         });
     }
 
+    #[inline(always)]
     fn sample_as_linux(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
         let floor = habits.rto_min_variance;
         let (Some((smoothed, deviation)), Some(mut variance)) = (self.smoothed, self.variance) else {
@@ -227,7 +228,8 @@ impl RoundTripTime {
 
     pub(crate) fn timeout(&self, habits: &Habits) -> Ticks {
         let usual = self.usual.unwrap_or(habits.rto_initial.max(habits.rto_min));
-        usual.times(1 << self.backoff.min(16)).min(habits.rto_max)
+        let backed_off = if self.backoff == 0 { usual } else { usual.times(1 << self.backoff.min(16)) };
+        backed_off.min(habits.rto_max)
     }
 
     /// The timer ran out (RFC 6298 §5.5).

@@ -3,11 +3,15 @@
 //! Without reordering all packets of a direction arrive in the order in which they were sent, whatever connection they are
 //! of. Three things can come next: the oldest packet on the way down, the oldest on the way up, and a timer (a delayed ACK, a paced
 //! segment, a response that is being made). Taking the earliest of them in turn is all there is: no queue of events, no dice.
+//!
+//! What every packet passes through is inlined by hand (a compiler finds it too large), and what few do is kept out of it: together a
+//! tenth of the instructions of a page.
 
 use super::browser::{Browser, Trigger};
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
+use super::sender::Piece;
 use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::timers::Timers;
@@ -119,6 +123,8 @@ pub(crate) struct Load<'a> {
     pub(crate) up: Route,
     /// Propagation delay both ways.
     pub(crate) rtt: Ticks,
+    /// Payload of a full segment.
+    pub(crate) mss: u64,
     /// How responses share a connection.
     pub(crate) turns: Turns,
     /// What has just happened that may let requests go.
@@ -158,6 +164,7 @@ impl<'a> Load<'a> {
             now: Ticks::ZERO,
             skipped: Ticks::ZERO,
             rtt: down.delay() + up.delay(),
+            mss: parameters.tcp.mss.get(),
             turns: parameters.turns(),
             down,
             up,
@@ -202,22 +209,22 @@ impl<'a> Load<'a> {
 
     /// The next thing that happens; `None` if nothing does before the end of time.
     fn step(&mut self) -> Option<()> {
-        let arrival = |queue: &VecDeque<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
-        let (down, up) = (arrival(&self.buffers.down), arrival(&self.buffers.up));
-        let (timer, owner) = self.buffers.timers.first();
-        let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
-        let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
-        self.now = down.min(up).min(timer).min(making).min(planned);
-        if self.now == Ticks::NEVER {
+        let [down, up, making, planned] = self.beginnings();
+        let soonest = down.min(up).min(making).min(planned);
+        if let Some((due, owner)) = self.first_timer(soonest) {
+            self.now = due;
+            self.timer_ran_out(owner);
+            return Some(());
+        }
+        if soonest == Ticks::NEVER {
             return None;
         }
-        if timer == self.now {
-            self.timer_ran_out(owner);
-        } else if down == self.now {
+        self.now = soonest;
+        if down == soonest {
             self.arrive(Side::Client);
-        } else if up == self.now {
+        } else if up == soonest {
             self.arrive(Side::Server);
-        } else if making == self.now {
+        } else if making == soonest {
             let making = self.buffers.making.pop_front()?;
             self.made(making);
         } else {
@@ -227,13 +234,28 @@ impl<'a> Load<'a> {
         Some(())
     }
 
-    /// When the next thing happens.
-    pub(crate) fn soonest(&mut self) -> Ticks {
+    /// When the next packet arrives on the way down, on that up, a response has been made, and what is planned comes.
+    fn beginnings(&self) -> [Ticks; 4] {
         let arrival = |queue: &VecDeque<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
-        let (down, up) = (arrival(&self.buffers.down), arrival(&self.buffers.up));
         let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
         let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
-        down.min(up).min(self.buffers.timers.first().0).min(making).min(planned)
+        [arrival(&self.buffers.down), arrival(&self.buffers.up), making, planned]
+    }
+
+    /// The first timer to run out until `limit`, and whose it is.
+    #[inline(always)]
+    fn first_timer(&mut self, limit: Ticks) -> Option<(Ticks, usize)> {
+        if self.buffers.timers.may_run_out(limit) { self.look_for_timer(limit) } else { None }
+    }
+
+    fn look_for_timer(&mut self, limit: Ticks) -> Option<(Ticks, usize)> {
+        let Buffers { timers, connections, .. } = &mut *self.buffers;
+        timers.first(limit, |place| connections[place].timer())
+    }
+
+    /// Whether anything happens until then.
+    pub(crate) fn happens_by(&mut self, limit: Ticks) -> bool {
+        self.beginnings().into_iter().any(|beginning| beginning <= limit) || self.first_timer(limit).is_some()
     }
 
     /// Something will be done later, after what is planned for the same time.
@@ -270,7 +292,7 @@ impl<'a> Load<'a> {
                 end.receiver.delay_ran_out(timeout);
                 self.skipping.note_timer();
             }
-            if end.sender.probe_due() <= self.now
+            if end.sender.is_probe_due(self.now)
                 && let Some(payload) = end.sender.send_probe(self.now)
             {
                 self.repeat(place, side, payload);
@@ -308,6 +330,7 @@ impl<'a> Load<'a> {
     }
 
     /// The oldest packet on the way to `side` arrives.
+    #[inline(always)]
     fn arrive(&mut self, side: Side) {
         let queue = if side == Side::Client { &mut self.buffers.down } else { &mut self.buffers.up };
         // A copy of what is popped would wait for its parts to be written.
@@ -376,7 +399,7 @@ impl<'a> Load<'a> {
             // The end of the client's handshake, ahead of its first request.
             self.up.pass(now, QUIC_INITIAL);
         }
-        self.send(place, Side::Client, None);
+        self.send(place, Side::Client, Piece::NOTHING);
         self.connected(place);
         self.act();
     }

@@ -8,6 +8,7 @@ use super::ticks::Ticks;
 impl Load<'_> {
     /// `payload` bytes arrived on a connection, in a packet that spent `link` at the serializers; they may end one response and
     /// begin the next.
+    #[inline(always)]
     pub(crate) fn read(&mut self, place: usize, payload: u64, link: Ticks) {
         let mut left = payload;
         while left > 0 {
@@ -19,6 +20,7 @@ impl Load<'_> {
                 self.buffers.connections[place].stream.pop_front();
             }
             match object {
+                Some(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
                 Some(object) => self.read_response(place, object, bytes, link),
                 None => self.read_tls(place, bytes),
             }
@@ -26,6 +28,7 @@ impl Load<'_> {
     }
 
     /// Part of a handshake message; the whole of it ends a round.
+    #[inline(never)]
     fn read_tls(&mut self, place: usize, bytes: u64) {
         let connection = &mut self.buffers.connections[place];
         let rounds = self.parameters.tls_rounds();
@@ -38,6 +41,7 @@ impl Load<'_> {
         }
     }
 
+    #[inline(never)]
     fn read_response(&mut self, place: usize, object: usize, bytes: u64, link: Ticks) {
         let (clock, size) = (self.clock(), self.workload.size(object));
         let Buffers { browser, connections, .. } = &mut *self.buffers;
@@ -62,6 +66,7 @@ impl Load<'_> {
         if self.buffers.browser.has_named(object, self.workload) {
             self.discover(place, object);
         }
+        self.buffers.browser.note_events(object, self.workload);
         if complete {
             self.response_ended(place, object);
         }

@@ -43,6 +43,22 @@ impl Hop {
         }
         self.last.1
     }
+
+    /// Sends a packet that has come `at` then, whether or not there is room for it.
+    fn pass(&mut self, at: Ticks, bytes: u64) -> Passage {
+        let (at, service) = (Fine::from(at), self.service(bytes));
+        let found_idle = self.free < at;
+        let begins = self.free.max(at);
+        let wait = begins.since(at);
+        self.free = begins + service;
+        Passage {
+            arrival: self.free.rounded_up() + self.delay,
+            waited: wait.rounded_up(),
+            served: service,
+            found_idle,
+            is_dropped: wait > Fine::default() && wait + service > self.slack,
+        }
+    }
 }
 
 /// What passing a direction cost a packet.
@@ -119,30 +135,32 @@ impl Route {
     }
 
     /// Sends a packet at `now`, which is not before any earlier packet's.
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: Ticks, bytes: u64) -> Passage {
+        if self.used == 1 && self.rooms.is_none() { self.hops[0].pass(now, bytes) } else { self.pass_hops(now, bytes) }
+    }
+
+    #[inline(never)]
+    fn pass_hops(&mut self, now: Ticks, bytes: u64) -> Passage {
         let mut passage = Passage { arrival: now, ..Passage::default() };
         for (index, hop) in self.hops.iter_mut().take(self.used).enumerate() {
-            let (at, service) = (Fine::from(passage.arrival), hop.service(bytes));
-            if hop.free <= at {
-                passage.found_idle |= index == self.slowest && hop.free < at;
-                hop.free = at;
-            } else {
-                let wait = hop.free.since(at);
-                if let Some(rooms) = &mut self.rooms {
-                    let room = &mut rooms[index];
-                    if !room.admits(at, bytes, hop.limit) {
-                        passage.is_dropped = true;
-                        return passage;
-                    }
-                    room.push(hop.free, bytes);
-                } else {
-                    passage.is_dropped |= wait + service > hop.slack;
+            let at = Fine::from(passage.arrival);
+            if let Some(rooms) = &mut self.rooms
+                && hop.free > at
+            {
+                let room = &mut rooms[index];
+                if !room.admits(at, bytes, hop.limit) {
+                    passage.is_dropped = true;
+                    return passage;
                 }
-                passage.waited += wait.rounded_up();
+                room.push(hop.free, bytes);
             }
-            hop.free = hop.free + service;
-            passage.served = passage.served + service;
-            passage.arrival = hop.free.rounded_up() + hop.delay;
+            let here = hop.pass(passage.arrival, bytes);
+            passage.arrival = here.arrival;
+            passage.waited += here.waited;
+            passage.served = passage.served + here.served;
+            passage.found_idle |= here.found_idle && index == self.slowest;
+            passage.is_dropped |= here.is_dropped && self.rooms.is_none();
         }
         passage
     }

@@ -1,12 +1,14 @@
 //! The sending half: what may be sent now, and what holds it back.
 //!
 //! RFC 9293 §3.8.6 (windows, silly-window avoidance), RFC 5681 §4.1 (slow start after idle), RFC 2861 as Linux has it
-//! (tcp_cwnd_validate(), tcp_cwnd_restart()), Linux's send buffer and its probes for losses at the tail (RFC 8985 §7), which slow
-//! links provoke though nothing is lost. That the timer for retransmissions has run out is only noted here, and repaired by
+//! (tcp_cwnd_validate(), tcp_cwnd_restart()), Linux's send buffer; its batches are in [`super::batch`], its probes in
+//! [`super::probe`]. That the timer for retransmissions has run out is only noted here, and repaired by
 //! [`super::repair`].
 
 use super::batch::Batch;
+use super::deadline::Deadline;
 use super::habits::{self, Habits, RoundTripTime};
+use super::probe::Probe;
 use super::receiver::Ack;
 use super::short::Short;
 use super::ticks::{Pace, Ticks};
@@ -38,6 +40,11 @@ pub(crate) struct Piece {
     pub(crate) again: bool,
     /// What it had waited for.
     pub(crate) hold: Hold,
+}
+
+impl Piece {
+    /// None of the stream.
+    pub(crate) const NOTHING: Self = Self { start: 0, payload: 0, push: false, again: false, hold: Hold::Nothing };
 }
 
 /// One direction's sender.
@@ -85,28 +92,17 @@ pub(crate) struct Sender {
     /// Payload at this pace, where one is set.
     set_rate: Option<Pace>,
     /// Payload of the last segment.
-    last_payload: u64,
+    pub(super) last_payload: u64,
     /// When the retransmission timer would run out.
-    pub(super) timer: Ticks,
+    pub(super) timer: Deadline,
     pub(super) probe: Option<Probe>,
     /// The next segment goes out whatever the congestion window says.
     pub(super) probing: bool,
     /// The segment that a probe has sent again.
-    repeated: Option<(u64, u64)>,
+    pub(super) repeated: Option<(u64, u64)>,
     /// An acknowledgement came after the timer for retransmission would have run out.
     pub(crate) is_late: bool,
 }
-
-/// A tail-loss probe (RFC 8985 §7): it is sent even though nothing is lost when acknowledgements are slow to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Probe {
-    Due(Ticks),
-    Sent { end: u64, repeats: bool },
-}
-
-/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way; Linux's else (TCP_TIMEOUT_MIN_US).
-const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
-const LEAST_ALLOWANCE: Ticks = Ticks::from_millis(2);
 
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
@@ -144,7 +140,7 @@ impl Sender {
             network: None,
             set_rate: None,
             last_payload: 0,
-            timer: Ticks::NEVER,
+            timer: Deadline::NEVER,
             probe: None,
             probing: false,
             repeated: None,
@@ -156,8 +152,9 @@ impl Sender {
         self.rtt.timeout(&self.habits)
     }
 
-    pub(super) fn expiry(&self, now: Ticks, span: Ticks) -> Ticks {
-        self.habits.expiry(now, span)
+    /// When the timer for retransmissions runs out if it is set now.
+    pub(super) fn retransmission(&self, now: Ticks) -> Deadline {
+        Deadline::new(now, self.timeout())
     }
 
     /// How long the host takes to answer what has arrived, if it has something to send.
@@ -194,13 +191,19 @@ impl Sender {
     }
 
     /// An acknowledgement arrived.
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Ticks, ack: &Ack) {
         self.update_offer(ack.up_to, ack.offer);
-        if ack.up_to <= self.acknowledged {
+        if ack.up_to > self.acknowledged {
+            self.advance(now, ack);
+        } else {
             self.judge_probe(ack.up_to, true);
-            return;
         }
-        self.is_late |= now > self.timer;
+    }
+
+    /// It acknowledges more than was acknowledged before.
+    fn advance(&mut self, now: Ticks, ack: &Ack) {
+        self.is_late |= self.timer.has_passed(now, &self.habits);
         let bytes = ack.up_to - self.acknowledged;
         while self.departures.pop_front_if(|(end, _)| *end <= ack.up_to).is_some() {}
         let counted = bytes + self.short.leave(ack.up_to);
@@ -209,7 +212,7 @@ impl Sender {
             self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
             self.rtt.note_least(now.since(ack.last_sent));
         }
-        self.timer = if self.in_flight() > 0 { self.expiry(now, self.timeout()) } else { Ticks::NEVER };
+        self.timer = if self.in_flight() > 0 { self.retransmission(now) } else { Deadline::NEVER };
         self.judge_probe(ack.up_to, false);
         self.grow(now, ack, counted);
         self.schedule_probe(now);
@@ -246,11 +249,13 @@ impl Sender {
         self.repeated.is_none_or(|(start, end)| !(start..end).contains(&from))
     }
 
+    #[inline(always)]
     fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
         self.note_growth(&Acked { now, bytes, rtt: now.since(ack.last_sent), up_to: ack.up_to, next: self.next });
     }
 
     /// The window grows if it was used.
+    #[inline(always)]
     pub(super) fn note_growth(&mut self, acked: &Acked) {
         if self.habits.validates && !self.usage.is_limited(&self.window) {
             self.window.on_unused_ack(acked);
@@ -260,6 +265,7 @@ impl Sender {
     }
 
     /// The next segment that may leave now; to be asked until there is none.
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
         if self.next == self.written && !self.unsettled {
             self.hold = Hold::Nothing;
@@ -281,7 +287,7 @@ impl Sender {
             self.hold = if self.written > self.next { Hold::Offer } else { Hold::Nothing };
             return None;
         }
-        if restarts {
+        if restarts && self.in_flight() == 0 && self.next > 0 {
             self.restart_after_idle(now);
         }
         let payload = self.fitting(waiting, now)?;
@@ -297,8 +303,8 @@ impl Sender {
         self.note_short(payload);
         self.last_payload = payload;
         self.probing = false;
-        if self.timer == Ticks::NEVER {
-            self.timer = self.expiry(now, self.timeout());
+        if !self.timer.is_set() {
+            self.timer = self.retransmission(now);
         }
         self.note_departure(now);
         Some(Piece { start, payload, push: push || payload == waiting, again: false, hold: self.hold })
@@ -331,10 +337,15 @@ impl Sender {
     }
 
     /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
-    fn accept(&mut self) {
-        if self.accepted == self.written {
-            return;
+    #[inline(always)]
+    pub(super) fn accept(&mut self) {
+        if self.accepted < self.written {
+            self.accept_more();
         }
+    }
+
+    #[inline(never)]
+    fn accept_more(&mut self) {
         if core::mem::take(&mut self.may_expand) && self.accepted == self.next && self.fits(self.mss) {
             self.expand_buffer();
         }
@@ -363,10 +374,13 @@ impl Sender {
             self.hold = Hold::Congestion;
             return None;
         }
-        self.pace(now, allowed);
+        if self.set_rate.is_some() || self.window.is_spread() {
+            self.pace(now, allowed);
+        }
         Some(allowed)
     }
 
+    #[inline(never)]
     fn pace(&mut self, now: Ticks, bytes: u64) {
         let set = self.set_rate.map(|pace| (pace, 0));
         if let Some((pace, burst)) = set.or_else(|| self.window.pace(self.rtt.smoothed()?)) {
@@ -411,9 +425,10 @@ impl Sender {
     }
 
     /// RFC 5681 §4.1, or gently: halved per timeout.
+    #[inline(never)]
     fn restart_after_idle(&mut self, now: Ticks) {
         let (idle, timeout) = (now.since(self.last_data), self.timeout());
-        if self.in_flight() > 0 || idle <= timeout || self.next == 0 {
+        if idle <= timeout {
             return;
         }
         let floor = self.initial.min(self.window.size);
@@ -452,64 +467,6 @@ impl Sender {
     /// The whole segments of a window, where it is segments that are counted.
     fn whole(&self, window: u64) -> u64 {
         if self.habits.counts_segments { window / self.mss * self.mss } else { window }
-    }
-
-    /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
-    fn schedule_probe(&mut self, now: Ticks) {
-        if !self.habits.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
-            return;
-        }
-        let (Some(rtt), true) = (self.rtt.smoothed(), self.in_flight() > 0) else {
-            self.probe = None;
-            return;
-        };
-        let lone = self.in_flight() == self.last_payload;
-        let due = self.probe_after(now, rtt, lone);
-        self.probe = Some(Probe::Due(self.timer.min(due)));
-    }
-
-    /// Two round trips from now, and an allowance for a delayed acknowledgement if a lone segment is on the way.
-    pub(super) fn probe_after(&self, now: Ticks, rtt: Ticks, is_lone: bool) -> Ticks {
-        if is_lone { self.expiry(now, rtt.times(2) + LONE_SEGMENT) } else { self.allowing_expiry(now, rtt.times(2)) }
-    }
-
-    /// When a timer for `span` runs out that is never for less than Linux allows.
-    pub(super) fn allowing_expiry(&self, now: Ticks, span: Ticks) -> Ticks {
-        self.expiry(now, span + LEAST_ALLOWANCE)
-    }
-
-    pub(crate) fn probe_due(&self) -> Ticks {
-        if let Some(Probe::Due(at)) = self.probe { at } else { Ticks::NEVER }
-    }
-
-    /// RFC 8985 §7.3: new data if the receiver has room, whatever the congestion window says, else the last segment again: its
-    /// payload.
-    pub(crate) fn send_probe(&mut self, now: Ticks) -> Option<u64> {
-        self.accept();
-        let fresh = self.takes();
-        let repeats = fresh == 0;
-        self.probing = !repeats;
-        self.probe = Some(Probe::Sent { end: self.next + if repeats { 0 } else { fresh }, repeats });
-        self.timer = self.expiry(now, self.timeout());
-        if repeats {
-            self.repeated = Some((self.next - self.last_payload, self.next));
-        }
-        repeats.then_some(self.last_payload)
-    }
-
-    /// Whether what ends at `end` is what a probe has sent.
-    pub(super) fn is_probes_end(&self, end: u64) -> bool {
-        matches!(self.probe, Some(Probe::Sent { end: sent, .. }) if sent == end)
-    }
-
-    /// RFC 8985 §7.4.2: the probe is over when what it drew has arrived.
-    fn judge_probe(&mut self, up_to: u64, duplicate: bool) {
-        if let Some(Probe::Sent { end, repeats }) = self.probe
-            && up_to >= end
-            && (!repeats || duplicate)
-        {
-            self.probe = None;
-        }
     }
 
     /// Neither the receiver's offer nor a buffer limits from now on, at most a rate that is set.

@@ -123,12 +123,17 @@ fn mix(digest: u64, value: u64) -> u64 {
 
 impl Load<'_> {
     /// An acknowledgement arrived at the server of the connection at `place`: is it the end of a round that will come again?
+    #[inline(always)]
     pub(crate) fn consider_skipping(&mut self, place: usize) {
+        let untouched = self.buffers.connections[place].server.sender.untouched();
+        if untouched >= LEAST_SKIP * self.mss {
+            self.look_for_repetition(place);
+        }
+    }
+
+    fn look_for_repetition(&mut self, place: usize) {
         let connection = &self.buffers.connections[place];
         let sender = &connection.server.sender;
-        if sender.untouched() < LEAST_SKIP * self.parameters.tcp.mss.get() {
-            return;
-        }
         let skipping = &mut self.skipping;
         if (skipping.place, skipping.generation) != (place, connection.generation) {
             let Skipping { packets, sent, timeouts, stretch_from, stretch_ends, .. } = *skipping;
@@ -168,7 +173,7 @@ impl Load<'_> {
             clock_phase: self.clock_phase(connection),
         };
         let ledger = connection.ledger;
-        let (room, mss) = (self.uneventful(place), self.parameters.tcp.mss.get());
+        let (room, mss) = (self.uneventful(place), self.mss);
         if skipping.end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) {
             if self.is_saturated(&round) {
                 let segments = room / mss;
@@ -269,8 +274,9 @@ impl Load<'_> {
     }
 
     /// At a set rate nothing waits for acknowledgements: what is behind the next segments only keeps the link busy.
+    #[inline(always)]
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
-        let mss = self.parameters.tcp.mss.get();
+        let mss = self.mss;
         if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
             return;
         }

@@ -109,9 +109,13 @@ impl Sub for Ticks {
 /// Fractions of a nanosecond in one, as a shift.
 const FRACTION_BITS: u32 = 32;
 
-/// A point in time or a span in 2⁻³² ns: what a busy serializer has sent.
+/// A point in time or a span in 2⁻³² ns: what a busy serializer has sent. What bytes take is no longer than [`LONGEST`], so that more can be
+/// added up than there are packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Fine(u128);
+
+/// Far beyond all [`Ticks`].
+const LONGEST: u128 = 1 << 100;
 
 impl Fine {
     /// Nothing lasts longer.
@@ -119,8 +123,8 @@ impl Fine {
 
     /// The first whole nanosecond that is not before it.
     pub(crate) fn rounded_up(self) -> Ticks {
-        let (whole, rest) = (self.0 >> FRACTION_BITS, self.0 % (1 << FRACTION_BITS));
-        u64::try_from(whole).map_or(Ticks::NEVER, |whole| Ticks(whole.saturating_add(u64::from(rest > 0))))
+        let whole = (self.0 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS;
+        u64::try_from(whole).map_or(Ticks::NEVER, Ticks)
     }
 
     pub(crate) fn since(self, earlier: Self) -> Self {
@@ -128,7 +132,7 @@ impl Fine {
     }
 
     pub(crate) fn times(self, count: u64) -> Self {
-        Self(self.0.saturating_mul(u128::from(count)))
+        Self(self.0.saturating_mul(u128::from(count)).min(LONGEST))
     }
 }
 
@@ -141,7 +145,7 @@ impl From<Ticks> for Fine {
 impl Add for Fine {
     type Output = Self;
     fn add(self, span: Self) -> Self {
-        Self(self.0.saturating_add(span.0))
+        Self(self.0 + span.0)
     }
 }
 
@@ -169,12 +173,12 @@ impl Pace {
     }
 
     pub(crate) fn fine(self, bytes: u64) -> Fine {
-        Fine(self.0.saturating_mul(u128::from(bytes)))
+        Fine(self.0.saturating_mul(u128::from(bytes)).min(LONGEST))
     }
 
     /// To the nearest nanosecond.
     pub(crate) fn time(self, bytes: u64) -> Ticks {
-        let nanos = self.fine(bytes).0.saturating_add(1 << (FRACTION_BITS - 1)) >> FRACTION_BITS;
+        let nanos = (self.fine(bytes).0 + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
         Ticks(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 

@@ -71,6 +71,7 @@ impl Window {
         self.threshold.is_none_or(|threshold| self.size < threshold)
     }
 
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, ack: &Acked) {
         let counted = self.watch(ack);
         let rest = self.slow_start(counted);
@@ -95,6 +96,11 @@ impl Window {
     pub(crate) fn pace(&self, rtt: Ticks) -> Option<(Pace, u64)> {
         let burst = self.burst.filter(|_| !self.is_fixed())?;
         Some((Pace::measured(rtt, self.size).scaled(SPREADING.0, SPREADING.1), burst))
+    }
+
+    /// Whether the controller says how fast packets may leave.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.burst.is_some()
     }
 
     pub(crate) fn threshold(&self) -> Option<u64> {
@@ -174,6 +180,7 @@ impl Window {
     }
 
     /// Gives how much of the acknowledged bytes counts for slow start.
+    #[inline(always)]
     fn watch(&mut self, ack: &Acked) -> u64 {
         let on = self.in_slow_start();
         match &mut self.control {
@@ -197,6 +204,7 @@ impl Window {
     }
 
     /// Returns what is left for congestion avoidance.
+    #[inline(always)]
     fn slow_start(&mut self, bytes: u64) -> u64 {
         if matches!(self.control, Control::Fixed) {
             return 0;

@@ -60,6 +60,7 @@ fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
 
 impl Load<'_> {
     /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
+    #[inline(always)]
     pub(crate) fn flush(&mut self, place: usize, side: Side) {
         let now = self.now;
         loop {
@@ -67,7 +68,7 @@ impl Load<'_> {
                 self.leave_out_at_set_rate(place);
             }
             let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else { break };
-            self.send(place, side, Some(piece));
+            self.send(place, side, piece);
             if self.is_too_long() || self.gave_up {
                 break;
             }
@@ -75,17 +76,19 @@ impl Load<'_> {
         let end = self.buffers.connections[place].end(side);
         end.set_answered();
         if end.receiver.due.is_some_and(|due| due <= now) {
-            self.send(place, side, None);
+            self.send(place, side, Piece::NOTHING);
         }
-        self.set_timer(place);
+        self.set_timer(place, side);
     }
 
     /// Sends what an arrival allows, if not later, when the host gets to it; whether it did. Nothing more is done about one that is `bare`, so
     /// that time may go on to when the host does if nothing else happens until then.
+    #[inline(always)]
     pub(crate) fn answer(&mut self, place: usize, side: Side, bare: bool) -> bool {
         if let Some(later) = self.buffers.connections[place].end(side).answers_later(self.now) {
-            if !bare || self.soonest() <= later {
-                self.set_timer(place);
+            if !bare || self.happens_by(later) {
+                self.buffers.connections[place].end(side).set_answering(later);
+                self.set_timer(place, side);
                 return false;
             }
             self.now = later;
@@ -94,16 +97,16 @@ impl Load<'_> {
         true
     }
 
-    fn set_timer(&mut self, place: usize) {
-        let timer = self.buffers.connections[place].timer(self.now);
-        self.buffers.timers.set(place, timer, self.now);
+    #[inline(always)]
+    fn set_timer(&mut self, place: usize, side: Side) {
+        let earliest = self.buffers.connections[place].settle_timer(side, self.now);
+        self.buffers.timers.lower(place, earliest);
     }
 
-    /// Puts a segment on the wire, or an acknowledgement alone.
-    pub(crate) fn send(&mut self, place: usize, side: Side, piece: Option<Piece>) {
+    /// Puts a segment on the wire, or with nothing of the stream an acknowledgement alone.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, place: usize, side: Side, piece: Piece) {
         let now = self.now;
-        let nothing = Piece { start: 0, payload: 0, push: false, again: false, hold: Hold::Nothing };
-        let piece = piece.unwrap_or(nothing);
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
         let (turns, mss) = (self.turns, self.parameters.tcp.mss.get());
@@ -198,10 +201,14 @@ impl Load<'_> {
     }
 
     /// Does what the browser wants done now.
+    #[inline(always)]
     pub(crate) fn act(&mut self) {
-        if !core::mem::take(&mut self.may_act) {
-            return;
+        if core::mem::take(&mut self.may_act) {
+            self.act_now();
         }
+    }
+
+    fn act_now(&mut self) {
         let limits = Limits::of(self.parameters);
         while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
@@ -302,7 +309,7 @@ impl Load<'_> {
         let end = connection.end(side);
         if let Some(repair) = &mut end.repair {
             repair.said_hello(&end.sender, now);
-            self.buffers.timers.renew(place, connection.timer(now), now);
+            self.buffers.timers.lower(place, connection.renew_timer(side, now));
         }
     }
 
@@ -339,7 +346,6 @@ impl Load<'_> {
     pub(crate) fn close_client(&mut self, place: usize) {
         self.send_fin(place, Side::Client);
         self.buffers.connections[place].open = false;
-        self.buffers.timers.set(place, Ticks::NEVER, self.now);
         self.buffers.vacant.push(place);
     }
 }

@@ -20,7 +20,7 @@ impl Default for Hello {
 impl Repair {
     /// The packet has been sent.
     pub(crate) fn said_hello(&mut self, sender: &Sender, now: Ticks) {
-        self.hello.due = sender.expiry(now, sender.timeout());
+        self.hello.due = sender.retransmission(now).due(&self.habits);
     }
 
     /// Nothing was heard, and it is sent again.

@@ -25,6 +25,7 @@ mod timeout;
 pub(crate) use handshake::Hello;
 
 use super::connection::Packet;
+use super::deadline::Deadline;
 use super::habits::Habits;
 use super::receiver::Ack;
 use super::sender::Sender;
@@ -178,7 +179,7 @@ impl Repair {
         // RFC 6298 §5.2-5.3. What arrives out of order counts as long as it does not answer what was sent since the first was.
         let earlier = news.covered.selective.is_some_and(|times| Some(times.0) < self.board.first_sent());
         if news.advanced || (self.habits.rack && news.round_trip.is_some() && earlier) {
-            sender.timer = if self.board.is_empty() { Ticks::NEVER } else { sender.expiry(now, sender.timeout()) };
+            sender.timer = if self.board.is_empty() { Deadline::NEVER } else { sender.retransmission(now) };
         }
     }
 

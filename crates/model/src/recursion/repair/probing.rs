@@ -2,7 +2,8 @@
 //! repeats what was lost shrinks the window.
 
 use super::{News, Phase, Repair};
-use crate::recursion::sender::{Probe, Sender};
+use crate::recursion::probe::Probe;
+use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
 
 impl Repair {
@@ -11,12 +12,11 @@ impl Repair {
             return;
         }
         let is_calm = self.phase == Phase::Open && self.board.arrived() == 0;
-        let (Some(rtt), true, true) = (sender.rtt.smoothed(), is_calm, sender.timer < Ticks::NEVER) else {
+        let (Some(rtt), true, true) = (sender.rtt.smoothed(), is_calm, sender.timer.is_set()) else {
             sender.probe = None;
             return;
         };
-        let due = sender.probe_after(now, rtt, self.board.len() == 1);
-        sender.probe = Some(Probe::Due(sender.timer.min(due)));
+        sender.set_probe(now, rtt, self.board.len() == 1);
     }
 
     /// New data if the receiver has room, else the last segment again, whatever the window says.
@@ -28,7 +28,7 @@ impl Repair {
             self.board.lose_last();
         }
         sender.probe = Some(Probe::Sent { end: sender.next + fresh, repeats });
-        sender.timer = sender.expiry(now, sender.timeout());
+        sender.timer = sender.retransmission(now);
     }
 
     /// RFC 8985 §7.4.2: was the segment lost that the probe repeats?

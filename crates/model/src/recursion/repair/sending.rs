@@ -3,6 +3,7 @@
 use super::{Phase, Repair};
 use crate::recursion::batch::Batch;
 use crate::recursion::connection::Packet;
+use crate::recursion::deadline::Deadline;
 use crate::recursion::receiver::{Arrival, Receiver};
 use crate::recursion::sender::{Hold, Piece, Sender};
 use crate::recursion::ticks::Ticks;
@@ -84,7 +85,7 @@ impl Repair {
         self.needless.note_repetition(now, self.phase != Phase::Open);
         if segment.start == sender.acknowledged {
             // The timer is that of the first segment.
-            sender.timer = Ticks::NEVER;
+            sender.timer = Deadline::NEVER;
         }
         let (start, payload, push) = (segment.start, segment.end - segment.start, segment.push);
         Some(Piece { start, payload, push, again: true, hold: Hold::Repair })
@@ -115,8 +116,8 @@ impl Repair {
         if let Some(rate) = self.pacing_rate() {
             self.pacer.send(now, piece.payload, rate);
         }
-        if sender.timer == Ticks::NEVER {
-            sender.timer = sender.expiry(now, sender.timeout());
+        if !sender.timer.is_set() {
+            sender.timer = sender.retransmission(now);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Timers of a sender that repairs: RFC 6298 §5, and when to look again for what was overtaken.
 
 use super::{Phase, Repair};
+use crate::recursion::deadline::Deadline;
 use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
 
 impl Repair {
-    /// When the first of the sender's timers runs out.
-    pub(crate) fn timer(&self, sender: &Sender) -> Ticks {
-        sender.timer.min(self.look_again).min(sender.probe_due()).min(self.pacer.due)
+    /// When the first of the timers runs out that are known to the nanosecond.
+    pub(crate) fn timer(&self) -> Ticks {
+        self.look_again.min(self.pacer.due).min(self.hello.due)
     }
 
     /// Runs the timer that runs out at `now`; a probe comes before the timeout that it postpones. Of a timeout, returns whether
@@ -17,9 +18,9 @@ impl Repair {
             self.pacer.due = Ticks::NEVER;
         } else if self.look_again <= now {
             self.look_again(sender, now);
-        } else if sender.probe_due() <= now {
+        } else if sender.is_probe_due(now) {
             self.send_probe(sender, now);
-        } else if sender.timer <= now {
+        } else if sender.timer.has_come(now, &self.habits) {
             let is_needed = self.board.lost() > 0 || self.board.has_dropped();
             self.time_out(sender, now);
             return Some(is_needed);
@@ -28,7 +29,7 @@ impl Repair {
     }
 
     fn time_out(&mut self, sender: &mut Sender, now: Ticks) {
-        (sender.timer, self.look_again, sender.probe) = (Ticks::NEVER, Ticks::NEVER, None);
+        (sender.timer, self.look_again, sender.probe) = (Deadline::NEVER, Ticks::NEVER, None);
         sender.rtt.back_off();
         let repairs = self.phase != Phase::Open;
         // Once per window of data; by the RFCs also when a fast recovery fails.

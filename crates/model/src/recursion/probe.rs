@@ -1,0 +1,83 @@
+//! Tail-loss probes (RFC 8985 §7), which slow links provoke though nothing is lost.
+
+use super::deadline::Deadline;
+use super::sender::Sender;
+use super::ticks::Ticks;
+
+/// A probe: it is sent even though nothing is lost when acknowledgements are slow to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// At the first of two times: the timer's for retransmissions, and its own.
+    Due([Deadline; 2]),
+    /// What it has sent ends here; whether that had been sent before.
+    Sent { end: u64, repeats: bool },
+}
+
+/// RFC 8985 §7.2: allowance for a delayed acknowledgement when one segment is on the way; Linux's else (TCP_TIMEOUT_MIN_US).
+const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
+const LEAST_ALLOWANCE: Ticks = Ticks::from_millis(2);
+
+impl Sender {
+    /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
+    pub(super) fn schedule_probe(&mut self, now: Ticks) {
+        if !self.habits.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
+            return;
+        }
+        let (Some(rtt), true) = (self.rtt.smoothed(), self.in_flight() > 0) else {
+            self.probe = None;
+            return;
+        };
+        let lone = self.in_flight() == self.last_payload;
+        self.set_probe(now, rtt, lone);
+    }
+
+    /// Two round trips from now, and an allowance for a delayed acknowledgement if a lone segment is on the way.
+    pub(super) fn set_probe(&mut self, now: Ticks, rtt: Ticks, is_lone: bool) {
+        let allowance = if is_lone { LONE_SEGMENT } else { LEAST_ALLOWANCE };
+        self.probe = Some(Probe::Due([self.timer, Deadline::new(now, rtt + rtt + allowance)]));
+    }
+
+    /// When a timer for `span` runs out that is never for less than Linux allows.
+    pub(super) fn allowing_expiry(&self, now: Ticks, span: Ticks) -> Ticks {
+        self.habits.expiry(now, span + LEAST_ALLOWANCE)
+    }
+
+    pub(crate) fn is_probe_due(&self, now: Ticks) -> bool {
+        self.probe_time(Deadline::earliest) <= now && self.probe_time(|deadline| deadline.due(&self.habits)) <= now
+    }
+
+    /// When a probe is sent, of deadlines that come at some `time`.
+    pub(super) fn probe_time(&self, time: impl Fn(Deadline) -> Ticks) -> Ticks {
+        if let Some(Probe::Due([timer, own])) = self.probe { time(timer).min(time(own)) } else { Ticks::NEVER }
+    }
+
+    /// RFC 8985 §7.3: new data if the receiver has room, whatever the congestion window says, else the last segment again: its
+    /// payload.
+    pub(crate) fn send_probe(&mut self, now: Ticks) -> Option<u64> {
+        self.accept();
+        let fresh = self.takes();
+        let repeats = fresh == 0;
+        self.probing = !repeats;
+        self.probe = Some(Probe::Sent { end: self.next + if repeats { 0 } else { fresh }, repeats });
+        self.timer = self.retransmission(now);
+        if repeats {
+            self.repeated = Some((self.next - self.last_payload, self.next));
+        }
+        repeats.then_some(self.last_payload)
+    }
+
+    /// Whether what ends at `end` is what a probe has sent.
+    pub(super) fn is_probes_end(&self, end: u64) -> bool {
+        matches!(self.probe, Some(Probe::Sent { end: sent, .. }) if sent == end)
+    }
+
+    /// RFC 8985 §7.4.2: the probe is over when what it drew has arrived.
+    pub(super) fn judge_probe(&mut self, up_to: u64, duplicate: bool) {
+        if let Some(Probe::Sent { end, repeats }) = self.probe
+            && up_to >= end
+            && (!repeats || duplicate)
+        {
+            self.probe = None;
+        }
+    }
+}
