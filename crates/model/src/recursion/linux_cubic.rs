@@ -130,7 +130,8 @@ impl Stage {
     fn look(&mut self, ahead: u64, window: u64) {
         let offset = real(ahead) / real(jiffies::HZ) - self.to_plateau;
         let distance = whole(C * (offset * offset * offset).abs());
-        let target = if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau.saturating_add(distance) };
+        let target =
+            if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau.saturating_add(distance) };
         let gain = target.saturating_sub(window);
         self.per_segment = window.checked_div(gain).unwrap_or(ON_PLATEAU * window);
         if !self.is_known {

@@ -131,7 +131,8 @@ impl Epoch {
         let offset = segments(ahead) / segments(jiffies::HZ) - self.to_plateau;
         // The distance to the plateau is rounded down on both sides, so that below it the window is up to a segment ahead.
         let distance = whole(C * (offset * offset * offset).abs());
-        let target = if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau.saturating_add(distance) };
+        let target =
+            if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau.saturating_add(distance) };
         let gain = target.saturating_sub(window);
         self.per_segment = window.checked_div(gain).unwrap_or(PLATEAU * window);
         if unknown {
