@@ -339,11 +339,12 @@ impl Browser {
         let ends = self.objects.iter().enumerate().filter_map(|(index, object)| Some((object.end?, index)));
         let ((end, mut until), mut index) = ends.max_by_key(|((at, _), _)| *at)?;
         let mut spans = Spans::default();
+        // Of all others it counts when they had arrived, not when the browser asked for them.
+        if let Some(Trigger::Named { by, ledger, delay }) = self.objects[index].held {
+            spans.server += delay;
+            (index, until) = (by, ledger);
+        }
         for _ in 0..=self.objects.len() {
-            while let Some(Trigger::Named { by, ledger, delay }) = self.objects[index].held {
-                spans.server += delay;
-                (index, until) = (by, ledger);
-            }
             while let Some(by) = self.objects[index].pushed_by {
                 index = by;
             }
