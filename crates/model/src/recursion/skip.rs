@@ -248,12 +248,10 @@ impl Load<'_> {
         let mut packets = buffers.down.iter().chain(&buffers.up);
         let others =
             buffers.connections.iter().enumerate().filter(|(other, connection)| connection.open && *other != place);
-        let is_busy =
-            |connection: &Connection| connection.server.sender.in_flight() > 0 || !connection.asked.is_empty();
         buffers.making.is_empty()
             && buffers.plans.is_empty()
             && packets.all(|packet| packet.place() == place)
-            && !others.into_iter().any(|(_, other)| is_busy(other))
+            && others.into_iter().all(|(_, other)| other.is_idle())
     }
 
     /// Bytes that can be left out without leaving out an event.
