@@ -83,7 +83,7 @@ fn values_that_could_not_be_run_are_refused() {
     "#);
     let larger = open("demo", &["page.objects=1".to_owned(), "page.size=1001 GB".to_owned()]).expect_err("too large");
     insta::assert_snapshot!(larger, @r#"
-    --set: page.size = "1001 GB": an object of 1001 GB; at most 1000 GB
+    --set: page.size = "1001 GB": an object of 1.001 TB; at most 1 TB
       accepted: a page whose first object is an HTML document large enough to name the others
     "#);
 }

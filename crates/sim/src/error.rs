@@ -5,8 +5,11 @@ use farhop_transport::quic::QuicError;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Virtual time after which a load counts as failed; nobody waits that long for a page.
+/// Virtual time after which a load counts as failed, if its network could be much quicker; nobody waits that long for a page.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The same where even the least possible time is long, as between planets: so many times that.
+pub(crate) const LONG_PATIENCE: u32 = 100;
 
 /// Packets after which a load counts as failed: an hour of full ones at 100 Mbit/s, with their ACKs, which take the simulator
 /// some ten seconds. Virtual time alone is no bound where a link is fast.
@@ -21,8 +24,8 @@ pub(crate) const MOST_HELD: usize = 10_000_000;
 /// Why there is no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SimError {
-    #[error("the page was not complete after {} s of virtual time", PATIENCE.as_secs())]
-    OutOfPatience,
+    #[error("the page was not complete after {} s of virtual time", .0.as_secs())]
+    OutOfPatience(Duration),
     #[error("the page takes more than {MOST_PACKETS} packets; a smaller page can be simulated")]
     TooManyPackets,
     #[error("a path without delay and with unlimited rates takes no time")]

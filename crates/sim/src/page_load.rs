@@ -2,7 +2,7 @@
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::error::{MOST_PACKETS, PATIENCE, SimError};
+use crate::error::{LONG_PATIENCE, MOST_PACKETS, PATIENCE, SimError};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::network::Traffic;
@@ -40,27 +40,32 @@ pub(crate) fn load(
     let mut world =
         World::new((scenario, chain), seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
     world.begin_trace(trace.take(run));
-    let outcome = complete(&mut world).and_then(|()| conclude(&world, architecture, run));
+    let outcome = complete(&mut world, patience(scenario)).and_then(|()| conclude(&world, architecture, run));
     trace.put(world.end_trace());
     outcome
 }
 
+/// Virtual time within which the page has to be there: an hour, or so many times the least possible.
+fn patience(scenario: &Scenario) -> Duration {
+    farhop_model::limit(scenario).saturating_mul(LONG_PATIENCE).max(PATIENCE)
+}
+
 /// Lets things happen until the page is there.
-fn complete(world: &mut World<'_>) -> Result<(), SimError> {
+fn complete(world: &mut World<'_>, patience: Duration) -> Result<(), SimError> {
     while loaded(world).is_none() {
-        let at = world.step()?.ok_or(SimError::OutOfPatience)?;
+        let at = world.step()?.ok_or(SimError::OutOfPatience(patience))?;
         if world.network().traffic().offered > MOST_PACKETS {
             return Err(SimError::TooManyPackets);
         }
-        if at - Instant::START > PATIENCE {
-            return Err(SimError::OutOfPatience);
+        if at - Instant::START > patience {
+            return Err(SimError::OutOfPatience(patience));
         }
     }
     Ok(())
 }
 
 fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<Outcome, SimError> {
-    let browser = loaded(world).ok_or(SimError::OutOfPatience)?;
+    let browser = loaded(world).expect("it is complete");
     let began = browser.began();
     let end = browser.end().filter(|end| *end > began).ok_or(SimError::NoTime)?;
     let load = Load {
@@ -108,7 +113,7 @@ fn loaded<'a>(world: &'a World<'_>) -> Option<&'a Browser> {
 fn check_bounds(scenario: &Scenario) -> Result<(), SimError> {
     let bodies = scenario.page.total_bytes().get() / scenario.tcp.mss.get().max(1);
     if farhop_model::limit(scenario) > PATIENCE {
-        Err(SimError::OutOfPatience)
+        Err(SimError::OutOfPatience(PATIENCE))
     } else if bodies > MOST_PACKETS {
         Err(SimError::TooManyPackets)
     } else {

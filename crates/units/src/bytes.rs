@@ -10,16 +10,19 @@ use core::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-const ACCEPTED: &str = "a number and B, kB, MB, GB (powers of 1000) or KiB, MiB, GiB (powers of 1024), e.g. \"256 kB\"";
-const DECIMAL: &[Unit] = &[("B", 1), ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+const ACCEPTED: &str =
+    "a number and B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024), e.g. \"256 kB\"";
+const DECIMAL: &[Unit] = &[("B", 1), ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
 const UNITS: &[Unit] = &[
     ("B", 1),
     ("kB", 1000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
 ];
 
 impl Bytes {

@@ -369,7 +369,7 @@ mod tests {
         assert!(problem("i,text/html,70,0\na,image/png,1,65\n").contains("cannot name a at 65 B"));
         assert!(problem("i,text/html,999,0\na,image/png,1,65\nb,image/png,1,70\n").contains("cannot name a"));
         let listed = problem(&format!("index.html,text/html,{},0\n", MAX_SIZE.get() + 1));
-        assert_eq!(listed, "line 2 of the page list: an object of 1000.000000001 GB; at most 1000 GB");
+        assert_eq!(listed, "line 2 of the page list: an object of 1.000000000001 TB; at most 1 TB");
     }
 
     proptest! {
