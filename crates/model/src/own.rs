@@ -1,9 +1,11 @@
 //! farhop's own model ([`crate::recursion`]) as a row of a prediction.
 
 use crate::expressible::why_not_recursive;
-use crate::recursion::{Breakdown, Losses, PageLoad, Parameters, ProxySettings, Recursion, RoundTrips, Workload};
+use crate::recursion::{
+    Breakdown, Losses, PageLoad, Parameters, ProxySettings, Recursion, RoundTrips, Workload, carried_as,
+};
 use farhop_results::{Architecture, Wait, Waiting};
-use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, PrefetchSide, Scenario, Tls};
+use farhop_scenario::{ChannelConfig, HEADER_BYTES, HttpVersion, PrefetchSide, Scenario};
 use farhop_units::{Bytes, counted};
 use std::time::Duration;
 
@@ -43,7 +45,6 @@ impl Question {
     /// # Errors
     /// What the model does not know of the scenario.
     pub(crate) fn of(scenario: &Scenario, architecture: Architecture) -> Result<Self, String> {
-        let architecture = carried_as(scenario, architecture);
         match why_not_recursive(scenario).or_else(|| why_not_through(scenario, architecture)) {
             Some(reason) => Err(reason),
             None => {
@@ -63,7 +64,7 @@ impl Question {
 /// Losses on the way of the connections that [`Parameters::of_architecture`] describes: behind a gateway or before a terminal they are
 /// repaired there, which is not counted.
 fn losses(scenario: &Scenario, architecture: Architecture) -> Losses {
-    let channels = match architecture {
+    let channels = match carried_as(scenario, architecture, scenario.prefetch_at) {
         Architecture::Direct => [Some(&scenario.wan), Some(&scenario.link), Some(&scenario.lan)],
         Architecture::PrefetchConventional if scenario.prefetch_at == PrefetchSide::Near => {
             [Some(&scenario.wan), Some(&scenario.link), None]
@@ -112,31 +113,11 @@ fn waits(load: &PageLoad) -> Vec<Wait> {
     kinds.into_iter().filter(|(_, trips, time)| *trips > 0 || !time.is_zero()).map(wait).collect()
 }
 
-/// The architecture as which `architecture` carries this use of HTTP: boxes pass on what they cannot read, and QUIC's sealed packets
-/// cross all proxies but farhop's.
-fn carried_as(scenario: &Scenario, architecture: Architecture) -> Architecture {
-    use Architecture::{Accelerated, Direct, Prefetch2013, PrefetchConventional, Split, Tunnel};
-    match architecture {
-        _ if scenario.http.is_readable() => architecture,
-        Tunnel | Accelerated => Tunnel,
-        _ if scenario.http.version == HttpVersion::Http3 => Direct,
-        Prefetch2013 => Split,
-        PrefetchConventional if scenario.prefetch_at == PrefetchSide::Near => Direct,
-        PrefetchConventional => Split,
-        other => other,
-    }
-}
-
 /// Why the model does not describe `architecture` for this use of HTTP.
 fn why_not_through(scenario: &Scenario, architecture: Architecture) -> Option<String> {
-    use Architecture::{Multiplexed, Rwbp, Tunnel};
-    let http = &scenario.http;
-    if architecture == Tunnel && http.version == HttpVersion::Http3 {
-        return Some("farhop's terminal is a proxy for TCP connections and carries no UDP".to_owned());
-    }
-    let is_up = matches!(architecture, Rwbp | Multiplexed | Tunnel);
-    (is_up && http.tls != Tls::None)
-        .then(|| "farhop's model does not know TLS from end to end over connections that are up".to_owned())
+    let has_farhops_boxes = matches!(architecture, Architecture::Tunnel | Architecture::Accelerated);
+    (has_farhops_boxes && scenario.http.version == HttpVersion::Http3)
+        .then(|| "farhop's terminal is a proxy for TCP connections and carries no UDP".to_owned())
 }
 
 /// What the time is of.
@@ -253,13 +234,8 @@ mod tests {
         let accelerated = answer(&["http.dns=far"], Architecture::Accelerated).unwrap();
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
         let reason = |assignment: &str, architecture| answer(&[assignment], architecture).unwrap_err();
-        for architecture in
-            [Architecture::Tunnel, Architecture::Accelerated, Architecture::Rwbp, Architecture::Multiplexed]
-        {
-            let reason = reason("http.tls=1.3", architecture);
-            assert_eq!(reason, "farhop's model does not know TLS from end to end over connections that are up");
-        }
-        assert!(answer(&["http.tls=1.3"], Architecture::Split).is_ok());
+        let keys = answer(&["http.tls=1.2", "http.connections=1"], Architecture::Tunnel).unwrap();
+        assert!(keys.contains("30 round trips (2 TLS, 28 request)"), "{keys}");
         assert!(reason("http.version=3", Architecture::Accelerated).contains("carries no UDP"));
     }
 
@@ -272,6 +248,7 @@ mod tests {
         let plain_http2 = ["http.version=2", "http.tls=none"];
         for (http, reader, like) in [
             (&plain_http2[..], Architecture::Accelerated, Architecture::Tunnel),
+            (&["http.tls=1.3"], Architecture::Accelerated, Architecture::Tunnel),
             (&["http.tls=1.3"], Architecture::Prefetch2013, Architecture::Split),
             (&["http.tls=1.3"], Architecture::PrefetchConventional, Architecture::Direct),
             (&["http.version=3"], Architecture::Prefetch2013, Architecture::Direct),

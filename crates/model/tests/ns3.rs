@@ -54,6 +54,7 @@ fn parameters(run: &Run) -> Parameters {
         control: Control::Tcp,
         flow_rate: None,
         is_established: true,
+        carriers: 0,
         tls: Tls::None,
         http: Http::Http11,
         connections: 1,

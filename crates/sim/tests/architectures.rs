@@ -195,18 +195,33 @@ fn a_page_over_shared_connections_takes_as_long_as_predicted() {
 
 #[test]
 fn keys_are_agreed_on_across_what_lies_behind_the_gateway() {
-    for keys in ["http.tls=1.2", "http.tls=1.3"] {
-        let off = from_predicted(Architecture::Split, &[keys, "wan.delay=25 ms", "page.objects=1", "page.size=20 kB"]);
-        assert!(off.abs() < 0.005, "{keys}: {:.2} % off", off * 100.0);
+    use Architecture::{Accelerated, Multiplexed, Rwbp, Split, Tunnel};
+    for architecture in [Split, Multiplexed, Rwbp, Tunnel, Accelerated] {
+        for keys in ["http.tls=1.2", "http.tls=1.3"] {
+            let off = from_predicted(architecture, &[keys, "wan.delay=25 ms", "page.objects=1", "page.size=8 kB"]);
+            assert!(off.abs() < 0.005, "{architecture} {keys}: {:.2} % off", off * 100.0);
+        }
+    }
+}
+
+/// The client asks the terminal for each connection before it can say anything about keys.
+#[test]
+fn a_terminal_answers_across_the_lan() {
+    for architecture in [Architecture::Multiplexed, Architecture::Rwbp, Architecture::Tunnel] {
+        for keys in ["http.tls=none", "http.tls=1.3"] {
+            let off = from_predicted(architecture, &[keys, "lan.delay=30 ms", "page.objects=1", "page.size=5 kB"]);
+            assert!(off.abs() < 0.005, "{architecture} {keys}: {:.2} % off", off * 100.0);
+        }
     }
 }
 
 /// A page of a web model over some link without losses: the same number gives the same.
-fn page_over_a_link(number: u64, architecture: Architecture) -> Scenario {
+fn page_over_a_link(number: u64, architecture: Architecture, version: &str, keys: &str) -> Scenario {
     let mut dice = Dice::new(Stream::new(2026, number));
     let mut between = |least: f64, most: f64| least * (most / least).powf(dice.uniform());
     let [down, up] = [between(1.0, 60.0), between(0.3, 10.0)];
     let [delay, wan] = [between(10.0, 300.0), between(0.5, 40.0)];
+    let connections = if matches!(version, "1.0" | "1.1") { between(2.0, 6.0) } else { 1.0 };
     let mut scenario = scenario(
         "demo",
         &[
@@ -215,7 +230,9 @@ fn page_over_a_link(number: u64, architecture: Architecture) -> Scenario {
             &format!("link.down.delay={delay:.3} ms"),
             &format!("link.up.delay={delay:.3} ms"),
             &format!("wan.delay={wan:.3} ms"),
-            &format!("http.connections={:.0}", between(2.0, 6.0)),
+            &format!("http.version={version}"),
+            &format!("http.tls={keys}"),
+            &format!("http.connections={connections:.0}"),
             "link.down.queue=unlimited",
             "link.up.queue=unlimited",
             "run.runs=1",
@@ -236,7 +253,7 @@ fn pages_of_web_models_take_as_long_as_predicted() {
     // the document, too, at the set rate.
     for (architecture, median, most) in [
         (Split, 0.002, 0.03),
-        (Multiplexed, 0.002, 0.06),
+        (Multiplexed, 0.002, 0.02),
         (Tunnel, 0.006, 0.15),
         (Accelerated, 0.006, 0.15),
         (PrefetchConventional, 0.001, 0.02),
@@ -244,13 +261,34 @@ fn pages_of_web_models_take_as_long_as_predicted() {
     ] {
         let mut errors = Vec::new();
         for number in 0..20 {
-            let scenario = page_over_a_link(number, architecture);
+            let scenario = page_over_a_link(number, architecture, "1.1", "none");
             let off = off_the_prediction(&scenario, architecture);
             println!("{architecture} {number}: {:+.2} %", off * 100.0);
             errors.push(off.abs());
         }
         errors.sort_by(f64::total_cmp);
         assert!(errors[10] < median && errors[19] < most, "{architecture}: {errors:?}");
+    }
+}
+
+/// Each version and each kind of keys comes over links and pages of all kinds.
+#[test]
+fn pages_behind_keys_take_as_long_as_predicted() {
+    use Architecture::{Multiplexed, Rwbp, Split, Tunnel};
+    for (architecture, median, most) in
+        [(Split, 0.002, 0.03), (Multiplexed, 0.002, 0.1), (Rwbp, 0.005, 0.12), (Tunnel, 0.005, 0.2)]
+    {
+        let mut errors = Vec::new();
+        for number in 0..24 {
+            let version = ["1.0", "1.1", "1.1-pipelined", "2"][number as usize % 4];
+            let keys = ["1.2", "1.3"][number as usize / 4 % 2];
+            let scenario = page_over_a_link(number, architecture, version, keys);
+            let off = off_the_prediction(&scenario, architecture);
+            println!("{architecture} {number} {version} {keys}: {:+.2} %", off * 100.0);
+            errors.push(off.abs());
+        }
+        errors.sort_by(f64::total_cmp);
+        assert!(errors[12] < median && errors[23] < most, "{architecture}: {errors:?}");
     }
 }
 

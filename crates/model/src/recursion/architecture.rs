@@ -7,19 +7,22 @@
 //! |---|---|---|---|---|
 //! | `direct` | the client's own, to the server | TCP's | part of the path | the client's |
 //! | `split` | one per client connection, opened with it | TCP's over the link alone | a delay | the client's |
-//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | share the k connections, each reply on the one with the fewest bytes waiting or unacknowledged, 20 B per segment (nz-us-2000) |
+//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | the client's, whose connections share the k: each goes, either way, over the one with the fewest bytes waiting or unacknowledged and stays there while anything of it is under way, 20 B per segment (nz-us-2000) |
 //! | `rwbp` | one per client connection, up from the start | set | a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is a delay |
 //! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | a delay of the document alone | the client's |
 //! | `prefetch-2013` | one | set, no more than 1414 B per ms | a delay | for what no document names; the rest is sent unasked |
-//! | `tunnel` | one, up from the start | set, both ways | a delay | share the connection |
+//! | `tunnel` | one, up from the start | set, both ways | a delay | the client's, whose connections share it |
 //! | `accelerated` | one, up from the start | set, both ways | a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
 //! Assumed throughout: proxies take no time; the lan's hops are passed in each round trip of the link, so that a handshake that the
-//! terminal answers is counted at the link's length where the link's own is awaited anyway; behind the gateway a response and a flight of TLS cost the wan's
+//! terminal answers is counted at the link's length where the link's own is awaited anyway, and takes the lan's round trip where connections are up, two of
+//! them if the client asks for a tunnel (CONNECT); keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
+//! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` and `prefetch-conventional` far are `split`, near it is `direct`, and over
+//! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
 //! round-trip time, and a new connection to the server, of which each of the client's has one, one more, while its slow start there is hidden behind the slower link
 //! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
-//! server elsewhere, in no time if that is the gateway; boxes can read what is asked for; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
+//! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first. Requests
 //! for what comes unasked are held at the terminal, and cost nothing.
 
@@ -28,7 +31,7 @@ use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
 pub use farhop_scenario::PrefetchSide;
-use farhop_scenario::{Dns, HttpVersion, QueueLimit, Scenario};
+use farhop_scenario::{Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -66,6 +69,21 @@ impl ProxySettings {
     }
 }
 
+/// The architecture as which `architecture` carries this use of HTTP: boxes pass on what they cannot read, and QUIC's sealed packets
+/// cross all proxies but farhop's.
+pub(crate) fn carried_as(scenario: &Scenario, architecture: Architecture, side: PrefetchSide) -> Architecture {
+    use Architecture::{Accelerated, Direct, Prefetch2013, PrefetchConventional, Split, Tunnel};
+    match architecture {
+        _ if scenario.http.is_readable() => architecture,
+        Tunnel | Accelerated => Tunnel,
+        _ if scenario.http.version == HttpVersion::Http3 => Direct,
+        Prefetch2013 => Split,
+        PrefetchConventional if side == PrefetchSide::Near => Direct,
+        PrefetchConventional => Split,
+        other => other,
+    }
+}
+
 /// A hop that constrains nothing.
 fn nothing() -> HopParameters {
     HopParameters::default()
@@ -74,12 +92,12 @@ fn nothing() -> HopParameters {
 impl Parameters {
     /// The parameters that describe `architecture`, as the module's table has them.
     pub fn of_architecture(scenario: &Scenario, architecture: Architecture, settings: &ProxySettings) -> Self {
-        match architecture {
+        match carried_as(scenario, architecture, settings.side) {
             Architecture::Direct => Self::of(scenario),
             Architecture::Split => Self::split(scenario),
             Architecture::Multiplexed => Self::multiplexed(scenario, settings),
             Architecture::Rwbp => {
-                let split = Self { is_established: true, ..Self::split(scenario) };
+                let split = Self { is_established: true, ..Self::split(scenario) }.answered_near(scenario, 1);
                 Self { flow_rate: scenario.rwbp.peak_rate, ..split.at_rate(scenario, settings.rate) }
             }
             Architecture::PrefetchConventional => match settings.side {
@@ -88,10 +106,12 @@ impl Parameters {
             },
             Architecture::Prefetch2013 => {
                 let rate = settings.rate.unwrap_or(PREFETCH_2013_RATE).min(PREFETCH_2013_RATE);
+                let HttpConfig { version, connections, .. } = scenario.http;
                 Self {
                     is_established: false,
+                    outstanding: if version == HttpVersion::Http11Pipelined { usize::MAX } else { connections.max(1) },
                     pushed: usize::MAX,
-                    fetches: scenario.http.connections,
+                    fetches: connections,
                     ..Self::pushing(scenario, Some(rate))
                 }
             }
@@ -106,13 +126,12 @@ impl Parameters {
         (parameters.down[0], parameters.up[2]) = (nothing(), nothing());
         let wan = round_trip(&scenario.wan);
         parameters.is_relayed = true;
-        parameters.delays = Delays { response: wan, tls: wan, connection: wan, document: Duration::ZERO };
+        parameters.delays = Delays { response: wan, tls: wan, connection: wan, ..Delays::default() };
         parameters
     }
 
     fn multiplexed(scenario: &Scenario, settings: &ProxySettings) -> Self {
-        let mut parameters = Self::split(scenario).shared(scenario);
-        parameters.connections = settings.connections;
+        let mut parameters = Self::split(scenario).within(settings.connections.max(1)).answered_near(scenario, 1);
         let overhead = MULTIPLEXING_OVERHEAD.get();
         let mss = &mut parameters.tcp.mss;
         *mss = Bytes::new(mss.get().saturating_sub(overhead).max(mss.get().min(1)));
@@ -121,27 +140,43 @@ impl Parameters {
         parameters
     }
 
+    /// The client asks the terminal for each connection (RFC 9110 §9.3.6: CONNECT).
     fn tunnel(scenario: &Scenario, settings: &ProxySettings) -> Self {
-        Self { connections: 1, ..Self::split(scenario).shared(scenario) }.at_rate(scenario, settings.rate)
+        Self::split(scenario).within(1).answered_near(scenario, 2).at_rate(scenario, settings.rate)
     }
 
+    /// Boxes that read what is asked for: the client still has no more at once than its own connections to the terminal.
     fn pushing(scenario: &Scenario, rate: Option<Rate>) -> Self {
-        let settings = ProxySettings { rate, ..ProxySettings::default() };
-        Self { pushed: MOST_PUSHED, fetches: MOST_FETCHES, ..Self::tunnel(scenario, &settings) }
-    }
-
-    /// Connections are up and carry all requests; the client still has no more at once than its own connections to the terminal.
-    fn shared(self, scenario: &Scenario) -> Self {
-        let (http, mut delays) = (&scenario.http, self.delays);
-        let outstanding = match http.version {
-            HttpVersion::Http10 | HttpVersion::Http11 => http.connections.max(1),
-            HttpVersion::Http11Pipelined | HttpVersion::Http2 | HttpVersion::Http3 => usize::MAX,
-        };
+        let split = Self::split(scenario).at_rate(scenario, rate);
+        let (http, mut delays) = (&scenario.http, split.delays);
+        // The terminal answers what comes on a connection one after the other.
+        let outstanding = if http.version == HttpVersion::Http11Pipelined { 1 } else { http.connections.max(1) };
         if http.version == HttpVersion::Http10 {
             // Each request has a connection of its own to the server, too.
             delays.response += core::mem::take(&mut delays.connection);
         }
-        Self { http: Http::Http2, is_established: true, outstanding, delays, lookup: Duration::ZERO, ..self }
+        Self {
+            http: Http::Http2,
+            connections: 1,
+            is_established: true,
+            outstanding,
+            delays,
+            lookup: Duration::ZERO,
+            pushed: MOST_PUSHED,
+            fetches: MOST_FETCHES,
+            ..split
+        }
+    }
+
+    /// All that the client opens crosses within so many connections that are up; proxies find the servers.
+    fn within(self, carriers: usize) -> Self {
+        Self { carriers, is_established: true, lookup: Duration::ZERO, ..self }
+    }
+
+    /// The terminal answers who asks for a connection that is up, in so many round trips.
+    fn answered_near(mut self, scenario: &Scenario, round_trips: u32) -> Self {
+        self.delays.opening = round_trip(&scenario.lan).saturating_mul(round_trips);
+        self
     }
 
     /// Both ends keep to a set rate.

@@ -59,8 +59,8 @@ pub(crate) struct Progress {
     quiet: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) requested: Ticks,
-    /// The connection that carried the request, though another may carry the response.
-    asked_at: Option<usize>,
+    /// The call over which it was asked for.
+    pub(crate) asked_at: Option<usize>,
     /// A connection between client and proxy, and one to the server, is opened for it: all there were are in use.
     pub(crate) is_first: bool,
     pub(crate) request_waited: Ticks,
@@ -113,7 +113,7 @@ impl Limits {
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let on_connection = parameters.most_on_connection();
         let connections = if on_connection > 1 { 1 } else { parameters.connections.max(1) };
-        let for_all_hosts = parameters.serves_all_hosts();
+        let for_all_hosts = parameters.reads_requests();
         Self { connections, on_connection, outstanding: parameters.outstanding.max(1), for_all_hosts }
     }
 
@@ -206,8 +206,7 @@ impl Browser {
             let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
             pooled.outstanding += 1;
             self.objects[object].asked_at = Some(place);
-            let (is_most, is_one) = (self.count_asked(object), limits.outstanding == usize::MAX);
-            self.objects[object].is_first = is_most && (!is_one || self.asked[self.wanted[object].0] == 1);
+            self.objects[object].is_first = self.count_asked(object);
             return Some(Action::Request { place, object });
         }
         let (_, host) = self.first_waiting(|browser, host| browser.wants_another(host, limits).then_some(host))?;
@@ -335,7 +334,8 @@ impl Browser {
     }
 
     /// The time that the last byte waited for, back to the first action; and when that byte arrived.
-    pub(crate) fn critical_path(&self, tls_rounds: u32) -> Option<(Ticks, Spans)> {
+    /// `opening`: round trips of a new connection's handshake, and of its keys'.
+    pub(crate) fn critical_path(&self, opening: [u32; 2]) -> Option<(Ticks, Spans)> {
         let ends = self.objects.iter().enumerate().filter_map(|(index, object)| Some((object.end?, index)));
         let ((end, mut until), mut index) = ends.max_by_key(|((at, _), _)| *at)?;
         let mut spans = Spans::default();
@@ -351,7 +351,7 @@ impl Browser {
             let progress = &self.objects[index];
             let (start, cause) = (progress.start?, progress.cause?);
             spans.responses += until.since(&start.ledger);
-            progress.add_request(&mut spans, tls_rounds);
+            progress.add_request(&mut spans, opening);
             match cause.trigger {
                 Trigger::Start => break,
                 Trigger::Named { by, ledger, delay } => {
@@ -367,7 +367,7 @@ impl Browser {
 
 impl Progress {
     /// The span from what let the request go to the response's first byte.
-    fn add_request(&self, spans: &mut Spans, tls_rounds: u32) {
+    fn add_request(&self, spans: &mut Spans, [hello, keys]: [u32; 2]) {
         let (Some(start), Some(cause)) = (self.start, self.cause) else { return };
         let mut rest = start.at.since(self.requested);
         let mut take = |most: Ticks| {
@@ -391,8 +391,8 @@ impl Progress {
             trips.lookup += u32::from(dialled > opened);
             spans.handshake += connected.since(dialled);
             spans.tls += self.requested.since(connected);
-            trips.handshake += u32::from(connected > dialled);
-            trips.tls += tls_rounds;
+            trips.handshake += hello.min(u32::from(connected > dialled));
+            trips.tls += keys;
         }
     }
 }

@@ -194,11 +194,20 @@ pub(crate) struct Expired {
     pub(crate) effort: u64,
 }
 
+/// What bytes belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A round of TLS.
+    Keys {
+        call: usize,
+    },
+    Object(usize),
+}
+
 /// A request and what answers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// `None` for a round of TLS.
-    pub(crate) object: Option<usize>,
+    pub(crate) content: Content,
     pub(crate) request: u64,
     pub(crate) response: u64,
 }
@@ -206,14 +215,16 @@ pub(crate) struct Exchange {
 /// Bytes of one response in the stream of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    pub(crate) object: Option<usize>,
+    pub(crate) content: Content,
     pub(crate) bytes: u64,
 }
 
 /// A response that the server has begun and not sent in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    pub(crate) object: Option<usize>,
+    pub(crate) content: Content,
+    /// The call that it goes over.
+    pub(crate) call: usize,
     /// What is left of it.
     pub(crate) bytes: u64,
     pub(crate) urgency: u8,
@@ -225,7 +236,7 @@ pub(crate) struct Answer {
 pub(crate) enum Turns {
     /// One after the other.
     Never,
-    /// A segment each in turn into a buffer between two proxies; from there as they came.
+    /// A segment of each call in turn into a buffer between two proxies; from there as they came.
     Segments,
     /// RFC 9218 §10: the most urgent first, of these each a packet in turn but what is of use as a whole alone.
     UrgentPackets,
@@ -279,9 +290,6 @@ pub(crate) struct Connection {
     pub(crate) server: End,
     pub(crate) generation: u32,
     pub(crate) open: bool,
-    /// Rounds of TLS still to come.
-    pub(crate) tls_left: u32,
-    pub(crate) tls_bytes: u64,
     /// Requests on the way or being answered, oldest first; how many bytes of them have arrived.
     pub(crate) asked: VecDeque<Exchange>,
     pub(crate) request_bytes: u64,
@@ -300,9 +308,6 @@ pub(crate) struct Connection {
     turn: u64,
     pub(crate) stream: VecDeque<Chunk>,
     pub(crate) closing: bool,
-    /// The server has been asked for an object, and has its last response ready then.
-    pub(crate) has_answered: bool,
-    pub(crate) last_ready: Ticks,
     pub(crate) ledger: Ledger,
     pub(crate) last_arrival: Ticks,
     /// Arrival from which the round trip in progress is counted.
@@ -321,8 +326,6 @@ impl Connection {
             server,
             generation: 0,
             open: false,
-            tls_left: 0,
-            tls_bytes: 0,
             asked: VecDeque::new(),
             request_bytes: 0,
             syn_ack_sent: None,
@@ -335,8 +338,6 @@ impl Connection {
             turn: 0,
             stream: VecDeque::new(),
             closing: false,
-            has_answered: false,
-            last_ready: Ticks::ZERO,
             ledger: Ledger::default(),
             last_arrival: Ticks::ZERO,
             round_start: Ticks::ZERO,
@@ -347,10 +348,10 @@ impl Connection {
     }
 
     /// This is the place of a new connection.
-    pub(crate) fn begin(&mut self, tls_rounds: u32) {
+    pub(crate) fn begin(&mut self) {
         self.generation += 1;
         (self.open, self.closing) = (true, false);
-        (self.tls_left, self.tls_bytes, self.request_bytes) = (tls_rounds, 0, 0);
+        self.request_bytes = 0;
         self.asked.clear();
         self.answering.clear();
         self.buffer.clear();
@@ -359,7 +360,6 @@ impl Connection {
         self.stream.clear();
         self.syn_ack_sent = None;
         (self.syn_arrived, self.is_up) = (false, false);
-        (self.has_answered, self.last_ready) = (false, Ticks::ZERO);
         (self.ledger, self.last_arrival, self.late) = (Ledger::default(), Ticks::ZERO, (Ticks::ZERO, Ticks::ZERO));
         (self.mark, self.round_start) = (Mark::default(), Ticks::ZERO);
         self.earliest = (Ticks::NEVER, Ticks::ZERO);
@@ -378,7 +378,7 @@ impl Connection {
             && self.buffered == 0
             && self.stream.is_empty()
             && self.server.sender.in_flight() == 0;
-        self.is_up && self.tls_left == 0 && self.asked.is_empty() && has_answered
+        self.is_up && self.asked.is_empty() && has_answered
     }
 
     /// When something happens on this connection by itself.
@@ -425,7 +425,7 @@ impl Connection {
         if let (Some(answer), Some(last)) = (self.answering.front_mut(), self.stream.back_mut())
             && self.turn > payload
             && answer.bytes > payload
-            && answer.object == last.object
+            && answer.content == last.content
             && turns != Turns::Segments
         {
             (answer.bytes, self.turn, last.bytes) = (answer.bytes - payload, self.turn - payload, last.bytes + payload);
@@ -447,8 +447,8 @@ impl Connection {
             let Some(answer) = self.answering.front_mut() else { return };
             let bytes = answer.bytes.min(left).min(self.turn);
             (answer.bytes, left, self.turn) = (answer.bytes - bytes, left - bytes, self.turn - bytes);
-            let Answer { object, bytes: rest, in_turns, .. } = *answer;
-            append(&mut self.stream, Chunk { object, bytes });
+            let Answer { content, bytes: rest, in_turns, .. } = *answer;
+            append(&mut self.stream, Chunk { content, bytes });
             if rest == 0 {
                 self.answering.pop_front();
                 self.turn = 0;
@@ -482,15 +482,23 @@ impl Connection {
         {
             let bytes = answer.bytes.min(mss);
             answer.bytes -= bytes;
-            let Answer { object, bytes: rest, .. } = *answer;
-            append(&mut self.buffer, Chunk { object, bytes });
+            let Answer { content, call, bytes: rest, .. } = *answer;
+            append(&mut self.buffer, Chunk { content, bytes });
             self.buffered += bytes;
             if rest == 0 {
                 self.answering.pop_front();
-            } else {
-                self.answering.rotate_left(1);
             }
+            self.end_turn(call);
         }
+    }
+
+    /// What else there is of `call` goes behind what there is of others, in its order.
+    fn end_turn(&mut self, call: usize) {
+        let is_its = |answer: &Answer| answer.call == call;
+        if self.answering.iter().all(is_its) {
+            return;
+        }
+        self.answering.make_contiguous().sort_by_key(is_its);
     }
 
     fn take_from_buffer(&mut self, payload: u64) {
@@ -498,19 +506,19 @@ impl Connection {
         while left > 0
             && let Some(first) = self.buffer.front_mut()
         {
-            let Chunk { object, bytes } = Chunk { bytes: first.bytes.min(left), ..*first };
+            let Chunk { content, bytes } = Chunk { bytes: first.bytes.min(left), ..*first };
             (first.bytes, left, self.buffered) = (first.bytes - bytes, left - bytes, self.buffered - bytes);
             if first.bytes == 0 {
                 self.buffer.pop_front();
             }
-            append(&mut self.stream, Chunk { object, bytes });
+            append(&mut self.stream, Chunk { content, bytes });
         }
     }
 }
 
 fn append(chunks: &mut VecDeque<Chunk>, chunk: Chunk) {
     match chunks.back_mut() {
-        Some(last) if last.object == chunk.object => last.bytes += chunk.bytes,
+        Some(last) if last.content == chunk.content => last.bytes += chunk.bytes,
         _ => chunks.push_back(chunk),
     }
 }

@@ -8,6 +8,7 @@
 //! tenth of the instructions of a page.
 
 use super::browser::{Browser, Trigger};
+use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
@@ -16,7 +17,7 @@ use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::timers::Timers;
 use super::workload::Workload;
-use farhop_scenario::{Flights, HEADER_BYTES};
+use farhop_scenario::HEADER_BYTES;
 use std::collections::VecDeque;
 
 /// A response that is being made.
@@ -41,6 +42,8 @@ pub(crate) enum Planned {
     Ask { object: usize, trigger: Trigger },
     /// Dial a host whose name is being resolved.
     Dial { place: usize },
+    /// The box that has connections up has answered.
+    Connect { place: usize },
 }
 
 /// What is done about queues that may overflow and timers that run out though nothing is lost.
@@ -75,24 +78,10 @@ pub(crate) struct Buffers {
     pub(crate) plans: VecDeque<Plan>,
     /// By host: when its name is resolved.
     pub(crate) resolved: Vec<Option<Ticks>>,
-    pub(crate) openings: Vec<Opening>,
+    pub(crate) calls: Vec<Call>,
     /// Places of connections that are closed.
     pub(crate) vacant: Vec<usize>,
     pub(crate) browser: Browser,
-}
-
-/// Why a connection was opened, when, and when it was connected.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Opening {
-    pub(crate) trigger: Trigger,
-    pub(crate) at: Ticks,
-    /// When the host's name was known.
-    pub(crate) dialled: Ticks,
-    pub(crate) connected: Ticks,
-    /// When requests could go; never so far.
-    pub(crate) ready: Ticks,
-    /// It has carried a request.
-    pub(crate) used: bool,
 }
 
 impl Buffers {
@@ -102,7 +91,7 @@ impl Buffers {
         self.making.clear();
         self.plans.clear();
         self.resolved.clear();
-        self.openings.iter_mut().for_each(|opening| opening.used = false);
+        self.calls.clear();
         self.vacant.clear();
         self.vacant.extend((0..self.connections.len()).rev());
         self.connections.iter_mut().for_each(|connection| connection.open = false);
@@ -188,7 +177,7 @@ impl<'a> Load<'a> {
         if self.parameters.is_unasked {
             self.send_unasked();
         } else {
-            self.open_all();
+            self.open_carriers();
             self.act();
         }
         while !(self.buffers.browser.is_complete() && self.buffers.plans.is_empty()) {
@@ -269,6 +258,7 @@ impl<'a> Load<'a> {
         match planned {
             Planned::Ask { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
+            Planned::Connect { place } => self.connected(place),
         }
         self.act();
     }
@@ -394,7 +384,6 @@ impl<'a> Load<'a> {
         connection.client.heard_hello(now, packet.sent);
         let offer = connection.server.receiver.offer();
         connection.client.sender.update_offer(0, offer);
-        self.buffers.openings[place].connected = self.clock();
         if self.parameters.http == Http::Http3 {
             // The end of the client's handshake, ahead of its first request.
             self.up.pass(now, QUIC_INITIAL);
@@ -402,26 +391,6 @@ impl<'a> Load<'a> {
         self.send(place, Side::Client, Piece::NOTHING);
         self.connected(place);
         self.act();
-    }
-
-    /// The connection is up: keys are agreed on next, or requests can go.
-    pub(crate) fn connected(&mut self, place: usize) {
-        let connection = &mut self.buffers.connections[place];
-        let rounds = self.parameters.tls_rounds();
-        let done = rounds.len() - (connection.tls_left as usize).min(rounds.len());
-        match rounds.get(done) {
-            Some(&Flights { client, server }) => {
-                let (request, response) = (client.get(), server.get());
-                connection.asked.push_back(Exchange { object: None, request, response });
-                connection.client.write(request);
-                self.flush(place, Side::Client);
-            }
-            None => {
-                self.buffers.browser.set_ready(place);
-                self.buffers.openings[place].ready = self.clock();
-                self.may_act = true;
-            }
-        }
     }
 
     /// What has arrived before is acknowledged again.

@@ -45,6 +45,7 @@ mod architecture;
 mod batch;
 mod breakdown;
 mod browser;
+mod call;
 mod chance;
 mod connection;
 mod deadline;
@@ -69,6 +70,7 @@ mod window;
 mod wire;
 mod workload;
 
+pub(crate) use architecture::carried_as;
 pub use architecture::{PrefetchSide, ProxySettings};
 pub use breakdown::{Breakdown, RoundTrips};
 pub use chance::Losses;
@@ -144,8 +146,7 @@ impl Recursion {
             return Err(RecursionError::TooLong);
         }
         let browser = &self.buffers.browser;
-        let tls_rounds = u32::try_from(parameters.tls_rounds().len()).unwrap_or(0);
-        let (last_byte, spans) = browser.critical_path(tls_rounds).ok_or(RecursionError::TooLong)?;
+        let (last_byte, spans) = browser.critical_path(parameters.opening_trips()).ok_or(RecursionError::TooLong)?;
         let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
         let (breakdown, round_trips) = spans.breakdown();
         Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })

@@ -188,6 +188,8 @@ pub struct Delays {
     pub connection: Duration,
     /// Of the document, in addition.
     pub document: Duration,
+    /// Where connections are up: from the client's asking for one to the answer of the box that has them.
+    pub opening: Duration,
 }
 
 /// What a load depends on.
@@ -205,12 +207,14 @@ pub struct Parameters {
     pub flow_rate: Option<Rate>,
     /// Connections are up from the start and have measured the round-trip time.
     pub is_established: bool,
-    /// Handshake of TLS on each new connection.
+    /// Established connections that two proxies have between each other for all that the client opens; without any it has its own from
+    /// end to end.
+    pub carriers: usize,
+    /// Handshake of TLS on each connection that the client opens.
     pub tls: Tls,
     /// How HTTP is used.
     pub http: Http,
-    /// Connections at once, at most; zero counts as one. Pipelining uses one; HTTP/2 and 3 more than one only if they are established,
-    /// and then all of them.
+    /// The client's connections to a host at once, at most; zero counts as one. Pipelining, HTTP/2 and 3 use one.
     pub connections: usize,
     /// A request without TCP/IP headers.
     pub request_bytes: Bytes,
@@ -249,6 +253,7 @@ impl Parameters {
             control: Control::Tcp,
             flow_rate: None,
             is_established: false,
+            carriers: 0,
             tls: scenario.http.tls.into(),
             http: scenario.http.version.into(),
             connections: scenario.http.connections,
@@ -278,29 +283,33 @@ impl Parameters {
         self
     }
 
-    /// Connections that carry what there is of all hosts: two proxies have them between each other.
-    pub(crate) fn serves_all_hosts(&self) -> bool {
-        self.is_established && self.http.is_multiplexed()
+    /// Connections between two proxies that carry what the client opens.
+    pub(crate) fn carriers(&self) -> usize {
+        if self.is_established && self.pushed == 0 { self.carriers } else { 0 }
     }
 
-    /// What goes either way takes the connection with the fewest bytes waiting or unacknowledged (nz-us-2000); not what is pushed, which
-    /// stays behind what names it.
-    pub(crate) fn shares_by_burden(&self) -> bool {
-        self.serves_all_hosts() && self.pushed == 0
+    /// Boxes that have a connection up read what is asked for, whatever connections of the client's it comes on.
+    pub(crate) fn reads_requests(&self) -> bool {
+        self.is_established && self.pushed > 0
     }
 
     /// Requests that a connection carries at once.
     pub(crate) fn most_on_connection(&self) -> usize {
         match self.http {
             Http::Http10 | Http::Http11 => 1,
-            Http::Http2 | Http::Http3 if !self.is_established => MOST_STREAMS,
+            Http::Http2 | Http::Http3 if !self.reads_requests() => MOST_STREAMS,
             Http::Http11Pipelined | Http::Http2 | Http::Http3 => usize::MAX,
         }
     }
 
-    /// Round trips of TLS on a new connection: none where connections are up, nor where the transport's handshake has them.
+    /// Round trips of TLS on a new connection: none where boxes read what is asked for, nor where the transport's handshake has them.
     pub(crate) fn tls_rounds(&self) -> &'static [Flights] {
-        if self.is_established || self.http == Http::Http3 { &[] } else { self.tls.rounds() }
+        if self.reads_requests() || self.http == Http::Http3 { &[] } else { self.tls.rounds() }
+    }
+
+    /// Round trips of a new connection's handshake, and of its keys'.
+    pub(crate) fn opening_trips(&self) -> [u32; 2] {
+        [u32::from(!self.is_established), u32::try_from(self.tls_rounds().len()).unwrap_or(0)]
     }
 
     /// Whether responses take turns on a connection; at a set rate they come in the order in which they are needed.
@@ -312,9 +321,7 @@ impl Parameters {
     pub(crate) fn turns(&self) -> Turns {
         match self.http {
             _ if self.control != Control::Tcp => Turns::Never,
-            // All comes over one connection from the server.
-            Http::Http2 | Http::Http3 if self.is_established && self.outstanding == usize::MAX => Turns::Never,
-            Http::Http2 | Http::Http3 if self.is_established => Turns::Segments,
+            _ if self.carriers() > 0 => Turns::Segments,
             Http::Http2 => Turns::UrgentFrames,
             Http::Http3 => Turns::UrgentPackets,
             Http::Http10 | Http::Http11 | Http::Http11Pipelined => Turns::Never,

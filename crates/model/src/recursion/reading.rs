@@ -1,7 +1,7 @@
 //! Reading: what the client makes of bytes that arrive, and how the browser goes on.
 
 use super::browser::{Start, Trigger};
-use super::connection::Chunk;
+use super::connection::{Chunk, Content, Side};
 use super::load::{Buffers, Load, Planned};
 use super::ticks::Ticks;
 
@@ -15,29 +15,16 @@ impl Load<'_> {
             let Some(chunk) = self.buffers.connections[place].stream.front_mut() else { return };
             let bytes = chunk.bytes.min(left);
             (chunk.bytes, left) = (chunk.bytes - bytes, left - bytes);
-            let Chunk { object, bytes: rest } = *chunk;
+            let Chunk { content, bytes: rest } = *chunk;
             if rest == 0 {
                 self.buffers.connections[place].stream.pop_front();
             }
-            match object {
-                Some(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
-                Some(object) => self.read_response(place, object, bytes, link),
-                None => self.read_tls(place, bytes),
+            self.note_crossed(content, Side::Server, bytes);
+            match content {
+                Content::Object(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
+                Content::Object(object) => self.read_response(place, object, bytes, link),
+                Content::Keys { call } => self.read_keys(call, bytes),
             }
-        }
-    }
-
-    /// Part of a handshake message; the whole of it ends a round.
-    #[inline(never)]
-    fn read_tls(&mut self, place: usize, bytes: u64) {
-        let connection = &mut self.buffers.connections[place];
-        let rounds = self.parameters.tls_rounds();
-        let done = rounds.len() - (connection.tls_left as usize).min(rounds.len());
-        connection.tls_bytes += bytes;
-        if rounds.get(done).is_some_and(|round| connection.tls_bytes >= round.server.get()) {
-            connection.tls_bytes = 0;
-            connection.tls_left -= 1;
-            self.connected(place);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Serving: what the server, or whatever stands at the far end, makes of requests.
 
-use super::connection::{Answer, Exchange, Side};
+use super::connection::{Answer, Content, Exchange, Side};
 use super::load::{Load, Making};
 use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
@@ -19,9 +19,10 @@ impl Load<'_> {
             connection.request_bytes -= exchange.request;
             connection.asked.pop_front();
             let generation = connection.generation;
-            let delay = match exchange.object {
-                Some(object) => self.delay(place, object),
-                None => self.tls_delay(place),
+            self.note_crossed(exchange.content, Side::Client, exchange.request);
+            let delay = match exchange.content {
+                Content::Object(object) => self.delay(place, object),
+                Content::Keys { call } => self.keys_delay(call),
             };
             let making = Making { ready: self.now + delay, connection: place, generation, exchange };
             if delay == Ticks::ZERO {
@@ -33,30 +34,31 @@ impl Load<'_> {
     }
 
     /// How long the answer to a flight of TLS is.
-    fn tls_delay(&mut self, place: usize) -> Ticks {
+    fn keys_delay(&mut self, call: usize) -> Ticks {
         let delays = &self.parameters.delays;
-        let was_used = core::mem::replace(&mut self.buffers.connections[place].has_answered, true);
+        let was_used = core::mem::replace(&mut self.buffers.calls[call].has_answered, true);
         Ticks::of(delays.tls) + if was_used { Ticks::ZERO } else { Ticks::of(delays.connection) }
     }
 
-    /// How long the response of `object` is in the making; those of one connection come in the order of their requests, unless they
-    /// take turns.
+    /// How long the response of `object` is in the making; those of one call come in the order of their requests, unless they take
+    /// turns.
     fn delay(&mut self, place: usize, object: usize) -> Ticks {
         let delays = &self.parameters.delays;
         let mut delay = Ticks::of(delays.response) + self.workload.think(object);
-        let connection = &mut self.buffers.connections[place];
-        let was_used = core::mem::replace(&mut connection.has_answered, true);
-        let shares = self.parameters.serves_all_hosts();
-        let is_first = if shares { self.buffers.browser.objects[object].is_first } else { !was_used };
+        let call = self.call_of(Content::Object(object)).unwrap_or(place);
+        let call = &mut self.buffers.calls[call];
+        let was_used = core::mem::replace(&mut call.has_answered, true);
+        let is_read = self.parameters.reads_requests();
+        let is_first = if is_read { self.buffers.browser.objects[object].is_first } else { !was_used };
         if is_first {
             delay += Ticks::of(delays.connection);
         }
         if object == 0 {
             delay += Ticks::of(delays.document);
         }
-        let in_turn = if self.parameters.http.is_multiplexed() { self.now } else { connection.last_ready };
+        let in_turn = if self.parameters.http.is_multiplexed() { self.now } else { call.last_ready };
         let ready = (self.now + delay).max(in_turn);
-        connection.last_ready = ready;
+        call.last_ready = ready;
         self.buffers.browser.objects[object].delay = ready.since(self.now);
         ready.since(self.now)
     }
@@ -73,14 +75,19 @@ impl Load<'_> {
         if self.buffers.connections[making.connection].generation != making.generation {
             return;
         }
-        let place = self.carrier(making.connection);
+        let Exchange { content, response: bytes, .. } = making.exchange;
+        let call = self.call_of(content).filter(|_| self.parameters.carriers() > 0);
+        let place = call.map_or(making.connection, |call| self.carrier(call, Side::Server, bytes));
         let connection = &mut self.buffers.connections[place];
-        let Exchange { object, response: bytes, .. } = making.exchange;
-        let (urgency, in_turns) = object.map_or((0, false), |object| {
-            let object = self.workload.object(object);
-            (object.urgency, object.in_turns || self.parameters.is_established)
-        });
-        connection.answering.push_back(Answer { object, bytes, urgency, in_turns });
+        let (urgency, in_turns) = match content {
+            Content::Keys { .. } => (0, false),
+            Content::Object(object) => {
+                let object = self.workload.object(object);
+                (object.urgency, object.in_turns)
+            }
+        };
+        let call = call.unwrap_or(place);
+        connection.answering.push_back(Answer { content, call, bytes, urgency, in_turns });
         connection.fill_buffer(self.turns, self.parameters.tcp.mss.get());
         // What comes to it over another connection comes packet by packet.
         let first = if self.parameters.is_relayed { bytes.min(self.parameters.tcp.mss.get()) } else { bytes };
@@ -90,24 +97,10 @@ impl Load<'_> {
             self.buffers.connections[place].server.write(bytes - first);
             self.flush(place, Side::Server);
         }
-        if let Some(object) = object {
+        if let Content::Object(object) = content {
             self.push_named(making, object);
             self.close_server(place);
         }
-    }
-
-    /// The connection over which a response goes that was asked for over `asked`: of those that proxies share the one with the fewest
-    /// bytes waiting or unacknowledged (nz-us-2000). What is pushed stays on the connection of what names it.
-    fn carrier(&self, asked: usize) -> usize {
-        if !self.parameters.shares_by_burden() {
-            return asked;
-        }
-        let open = self.buffers.connections.iter().enumerate().filter(|(_, connection)| connection.open);
-        let burdens = open.map(|(place, connection)| (connection.server.sender.unacknowledged(), place));
-        // What comes over one connection from the server stays on one.
-        let is_one = self.parameters.outstanding == usize::MAX;
-        let used = burdens.clone().find(|(burden, _)| is_one && *burden > 0);
-        used.or_else(|| burdens.clone().min()).map_or(asked, |(_, place)| place)
     }
 
     /// The server sends what a document names without being asked.
@@ -119,7 +112,8 @@ impl Load<'_> {
         for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
-            let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
+            let (content, response) = (Content::Object(object), header + self.workload.size(object));
+            let exchange = Exchange { content, request: 0, response };
             let ready = fetches.next(self.parameters, self.workload.object(object));
             self.buffers.browser.objects[object].header = header;
             self.make(Making { ready, exchange, ..making });
@@ -128,7 +122,7 @@ impl Load<'_> {
 
     /// HTTP/1.0: a FIN follows the response, with its last segment if that has not left yet.
     fn close_server(&mut self, place: usize) {
-        if self.parameters.http != Http::Http10 {
+        if self.parameters.http != Http::Http10 || self.parameters.carriers() > 0 {
             return;
         }
         let connection = &mut self.buffers.connections[place];

@@ -13,7 +13,7 @@
 //! is approximate, and matters beyond some hundred megabytes only.
 
 use super::breakdown::Ledger;
-use super::connection::{Answer, Connection, Side};
+use super::connection::{Answer, Connection, Content, Side};
 use super::load::{HEADERS, Load, Mode};
 use super::route::MOST_HOPS;
 use super::sender::Hold;
@@ -257,15 +257,19 @@ impl Load<'_> {
     /// Bytes that can be left out without leaving out an event.
     fn uneventful(&self, place: usize) -> u64 {
         let connection = &self.buffers.connections[place];
-        let Some(Answer { object: Some(object), bytes, .. }) = connection.answering.front().copied() else { return 0 };
+        let Some(Answer { content: content @ Content::Object(object), bytes, .. }) =
+            connection.answering.front().copied()
+        else {
+            return 0;
+        };
         if connection.answering.len() > 1 && self.parameters.interleaves() {
             return 0;
         }
-        if connection.buffer.iter().any(|chunk| chunk.object != Some(object)) {
+        if connection.buffer.iter().any(|chunk| chunk.content != content) {
             return 0;
         }
         let ahead = connection.stream.iter().chain(&connection.buffer);
-        let of_it = ahead.filter(|chunk| chunk.object == Some(object));
+        let of_it = ahead.filter(|chunk| chunk.content == content);
         let on_the_way: u64 = of_it.map(|chunk| chunk.bytes).sum();
         let room = self.buffers.browser.uneventful(object, self.workload).saturating_sub(on_the_way);
         room.min(bytes.saturating_sub(1)).min(connection.server.sender.untouched())
@@ -299,10 +303,10 @@ impl Load<'_> {
         let connection = &mut self.buffers.connections[place];
         let Some(chunk) = connection.answering.front_mut() else { return };
         chunk.bytes -= bytes;
-        let object = chunk.object;
+        let content = chunk.content;
         connection.server.sender.leave_out(bytes);
         connection.ledger += waited;
-        if let Some(object) = object {
+        if let Content::Object(object) = content {
             self.buffers.browser.leave_out(object, bytes);
         }
     }
@@ -336,8 +340,7 @@ impl Load<'_> {
         self.buffers.making.iter_mut().for_each(|making| making.ready = making.ready.since(span));
         self.buffers.plans.iter_mut().for_each(|plan| plan.due = plan.due.since(span));
         self.buffers.resolved.iter_mut().flatten().for_each(|resolved| *resolved = resolved.since(span));
-        let connections = self.buffers.connections.iter_mut();
-        connections.for_each(|connection| connection.last_ready = connection.last_ready.since(span));
+        self.buffers.calls.iter_mut().for_each(|call| call.last_ready = call.last_ready.since(span));
     }
 
     /// When a server or the browser will have thought next.

@@ -1,9 +1,9 @@
 //! Sending: what each end puts on the wire, and what the server does about requests.
 
 use super::browser::{Action, Cause, Limits, Trigger};
-use super::connection::{Connection, End, Exchange, Kind, Packet, Side};
+use super::connection::{Content, End, Exchange, Kind, Packet, Side};
 use super::habits::Habits;
-use super::load::{HEADERS, Load, Making, Mode, Opening, Planned};
+use super::load::{HEADERS, Load, Making, Mode};
 use super::parameters::{Control, Http, Parameters};
 use super::receiver::Ack;
 use super::route::Passage;
@@ -12,13 +12,11 @@ use super::ticks::{Pace, Ticks};
 use super::window::Window;
 use farhop_scenario::Congestion;
 
-/// More connections between two proxies than this are a mistake.
-const MOST_SHARED: usize = 1024;
 /// A window that never limits, with room to add to.
 const NO_LIMIT: u64 = u64::MAX / 4;
 
 /// Both ends of a new connection.
-fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
+pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let tcp = &parameters.tcp;
     let mss = tcp.mss.get();
     let initial = mss * u64::from(tcp.initial_window);
@@ -195,7 +193,8 @@ impl Load<'_> {
         let Some(Action::Request { object, .. }) = self.buffers.browser.next_action(limits) else { return };
         let header = self.workload.header(object, self.parameters.response_header_bytes);
         self.note_request(place, object, header);
-        let exchange = Exchange { object: Some(object), request: 0, response: header + self.workload.size(object) };
+        let (content, response) = (Content::Object(object), header + self.workload.size(object));
+        let exchange = Exchange { content, request: 0, response };
         let generation = self.buffers.connections[place].generation;
         self.made(Making { ready: self.now, connection: place, generation, exchange });
     }
@@ -213,53 +212,30 @@ impl Load<'_> {
         while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
                 Action::Open { host } => self.open(host),
-                Action::Request { object, .. } if self.parameters.shares_by_burden() => self.gather_request(object),
                 Action::Request { place, object } => self.request(place, object),
             }
         }
-        if self.parameters.shares_by_burden() {
-            (0..self.buffers.connections.len()).for_each(|place| self.flush(place, Side::Client));
+        for place in 0..self.parameters.carriers().min(self.buffers.connections.len()) {
+            self.flush(place, Side::Client);
         }
     }
 
-    /// Connections that share all requests are there from the start.
-    pub(crate) fn open_all(&mut self) {
-        if self.parameters.is_established && self.parameters.http.is_multiplexed() {
-            (0..self.parameters.connections.clamp(1, MOST_SHARED)).for_each(|_| self.open(0));
-        }
-    }
-
-    /// Writes a request into the connection with the fewest bytes waiting or unacknowledged; all of one instant leave together.
-    fn gather_request(&mut self, object: usize) {
-        let burdens = self.buffers.connections.iter().enumerate().filter(|(_, connection)| connection.open);
-        let burdens = burdens.map(|(place, connection)| (connection.client.sender.unacknowledged(), place));
-        if let Some((_, place)) = burdens.min() {
-            self.write_request(place, object);
-        }
-    }
-
-    fn request(&mut self, place: usize, object: usize) {
-        self.write_request(place, object);
-        self.flush(place, Side::Client);
-        let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
-        self.buffers.browser.objects[object].request_waited = waited;
-    }
-
-    fn write_request(&mut self, place: usize, object: usize) {
+    fn request(&mut self, call: usize, object: usize) {
         let header = self.workload.header(object, self.parameters.response_header_bytes);
-        self.note_request(place, object, header);
+        self.note_request(call, object, header);
         let request = self.workload.request(object, self.parameters.request_bytes);
         let response = header + self.workload.size(object);
-        let connection = &mut self.buffers.connections[place];
-        connection.asked.push_back(Exchange { object: Some(object), request, response });
-        connection.client.write(request);
+        self.ask_over(call, Exchange { content: Content::Object(object), request, response });
+        if self.parameters.carriers() == 0 {
+            let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
+            self.buffers.browser.objects[object].request_waited = waited;
+        }
     }
 
-    fn note_request(&mut self, place: usize, object: usize, header: u64) {
+    fn note_request(&mut self, call: usize, object: usize, header: u64) {
         let clock = self.clock();
-        let opening = &mut self.buffers.openings[place];
-        opening.used = true;
-        let came_up = opening.ready == clock && opening.ready > opening.at;
+        let call = &self.buffers.calls[call];
+        let came_up = call.ready == clock && call.ready > call.at;
         let progress = &mut self.buffers.browser.objects[object];
         let delay = Ticks::of(self.workload.object(object).delay);
         let cause = match progress.named.filter(|(at, ..)| *at + delay == clock) {
@@ -267,39 +243,10 @@ impl Load<'_> {
                 let delay = progress.waits;
                 Cause { trigger: Trigger::Named { by, ledger, delay }, opening: None }
             }
-            None if came_up => {
-                Cause { trigger: opening.trigger, opening: Some([opening.at, opening.dialled, opening.connected]) }
-            }
+            None if came_up => Cause { trigger: call.trigger, opening: Some([call.at, call.dialled, call.connected]) },
             None => Cause { trigger: self.trigger, opening: None },
         };
         (progress.header, progress.cause, progress.requested) = (header, Some(cause), clock);
-    }
-
-    fn open(&mut self, host: usize) {
-        let place = self.open_place(host);
-        let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
-        let resolved = &mut self.buffers.resolved;
-        resolved.resize(resolved.len().max(host + 1), None);
-        let due = *resolved[host].get_or_insert(now + lookup);
-        if due > now {
-            self.plan(due, Planned::Dial { place });
-        } else {
-            self.dial(place);
-        }
-    }
-
-    /// The handshake begins, unless the connection is up.
-    pub(crate) fn dial(&mut self, place: usize) {
-        let clock = self.clock();
-        let opening = &mut self.buffers.openings[place];
-        (opening.dialled, opening.connected) = (clock, clock);
-        if self.parameters.is_established {
-            self.connected(place);
-            return;
-        }
-        let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
-        self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
-        self.await_answer(place, Side::Client);
     }
 
     /// A handshake's packet has been sent.
@@ -313,46 +260,14 @@ impl Load<'_> {
         }
     }
 
-    /// A place for a new connection.
-    fn open_place(&mut self, host: usize) -> usize {
-        let (mut client, mut server) = ends(self.parameters, self.mode);
-        client.receiver.set_skipped(self.skipped);
-        server.receiver.set_skipped(self.skipped);
-        let place = self.buffers.vacant.pop().unwrap_or(self.buffers.connections.len());
-        if let Some(connection) = self.buffers.connections.get_mut(place) {
-            for (end, new) in [(&mut connection.client, client), (&mut connection.server, server)] {
-                let memory = core::mem::replace(end, new).sender.into_memory();
-                end.sender.reuse(memory);
-            }
-        } else {
-            self.buffers.connections.push(Connection::new(client, server));
-            self.buffers.timers.push();
-            self.buffers.openings.push(Opening::new(Trigger::Start, Ticks::ZERO));
-        }
-        let tls_rounds = u32::try_from(self.parameters.tls_rounds().len()).unwrap_or(0);
-        self.buffers.connections[place].begin(tls_rounds);
-        self.buffers.openings[place] = Opening::new(self.trigger, self.clock());
-        if self.parameters.is_established {
-            let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
-            let connection = &mut self.buffers.connections[place];
-            connection.client.sender.start_from(rtt);
-            connection.server.sender.start_from(rtt);
-        }
-        self.buffers.browser.pool_opened(place, host);
-        place
-    }
-
     /// The client closes a connection after its response (HTTP/1.0).
     pub(crate) fn close_client(&mut self, place: usize) {
+        if self.parameters.carriers() > 0 {
+            return;
+        }
         self.send_fin(place, Side::Client);
         self.buffers.connections[place].open = false;
         self.buffers.vacant.push(place);
-    }
-}
-
-impl Opening {
-    fn new(trigger: Trigger, at: Ticks) -> Self {
-        Self { trigger, at, dialled: at, connected: at, ready: Ticks::NEVER, used: false }
     }
 }
 

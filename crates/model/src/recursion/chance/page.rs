@@ -42,8 +42,7 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     pub(super) fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
         let places = match parameters.most_on_connection() > 1 {
-            true if parameters.outstanding == usize::MAX || parameters.pushed > 0 => 1,
-            true => parameters.outstanding,
+            true => 1,
             false => parameters.connections,
         };
         Self {
@@ -89,24 +88,28 @@ impl<'a> Rounds<'a> {
 
     /// From the first action to a connection that can carry a request.
     fn handshake(&mut self, fate: &mut Fate, host: usize) -> f64 {
-        if self.parameters.is_established {
-            return 0.0;
-        }
         let mut time = 0.0;
         if !self.resolved.contains(&host) {
             self.resolved.push(host);
             time += self.parameters.lookup.as_secs_f64();
         }
-        let mut wait = self.path.rto_initial;
+        time += self.hello(fate);
+        for _ in self.parameters.tls_rounds() {
+            time += self.path.rtt + self.parameters.delays.tls.as_secs_f64() + self.request_delay(fate, 1.0);
+        }
+        time
+    }
+
+    /// The transport's handshake, or the answer of the box that has connections up.
+    fn hello(&self, fate: &mut Fate) -> f64 {
+        if self.parameters.is_established {
+            return self.parameters.delays.opening.as_secs_f64();
+        }
+        let (mut time, mut wait) = (self.path.rtt, self.path.rto_initial);
         while !fate.is_none() && fate.loses_exchange() && wait < 100.0 {
             (time, wait) = (time + wait, wait * 2.0);
         }
-        let rounds = self.parameters.tls_rounds().len();
-        let mut keys = 0.0;
-        for _ in 0..rounds {
-            keys += self.path.rtt + self.request_delay(fate, 1.0);
-        }
-        time + self.path.rtt + keys
+        time
     }
 
     /// What a lost request costs.

@@ -1,0 +1,211 @@
+//! Calls: the client's connections from the name of a host to the first request, and what carries them.
+//!
+//! A call has a connection of its own from end to end, or crosses to the far end within the connections that two proxies keep up between
+//! each other ([`Parameters::carriers`]). There it takes, each way, the connection with the fewest bytes waiting or unacknowledged, and stays
+//! on it while anything of it is under way (nz-us-2000), so that its bytes keep their order. Keys (TLS) are agreed on between the client
+//! and the server whatever carries the call.
+
+use super::browser::Trigger;
+use super::connection::{Connection, Content, Exchange, Kind, Packet, Side};
+use super::load::{Buffers, HEADERS, Load, Planned};
+use super::ticks::Ticks;
+use super::wire::ends;
+use farhop_scenario::Flights;
+
+/// More connections between two proxies than this are a mistake.
+const MOST_CARRIERS: usize = 1024;
+
+/// One of the client's connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    /// Why it was opened, and when.
+    pub(crate) trigger: Trigger,
+    pub(crate) at: Ticks,
+    /// When the host's name was known.
+    pub(crate) dialled: Ticks,
+    pub(crate) connected: Ticks,
+    /// When requests could go; never so far.
+    pub(crate) ready: Ticks,
+    /// Rounds of TLS that are over, and what has arrived of the server's flight in the present one.
+    tls_done: usize,
+    tls_bytes: u64,
+    /// The server has been asked for something, and has its last response ready then.
+    pub(crate) has_answered: bool,
+    pub(crate) last_ready: Ticks,
+    /// By sender: what crosses between proxies, and over which of their connections.
+    crossing: [(u64, usize); 2],
+}
+
+impl Call {
+    fn new(trigger: Trigger, at: Ticks) -> Self {
+        Self {
+            trigger,
+            at,
+            dialled: at,
+            connected: at,
+            ready: Ticks::NEVER,
+            tls_done: 0,
+            tls_bytes: 0,
+            has_answered: false,
+            last_ready: Ticks::ZERO,
+            crossing: [(0, 0); 2],
+        }
+    }
+}
+
+impl Load<'_> {
+    /// What proxies have between each other is there from the start.
+    pub(crate) fn open_carriers(&mut self) {
+        (0..self.parameters.carriers().min(MOST_CARRIERS)).for_each(|_| _ = self.open_connection());
+        if self.parameters.reads_requests() {
+            self.open(0);
+        }
+    }
+
+    /// The browser opens a connection to a host.
+    pub(crate) fn open(&mut self, host: usize) {
+        let place = self.open_place(host);
+        let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
+        let resolved = &mut self.buffers.resolved;
+        resolved.resize(resolved.len().max(host + 1), None);
+        let due = *resolved[host].get_or_insert(now + lookup);
+        if due > now {
+            self.plan(due, Planned::Dial { place });
+        } else {
+            self.dial(place);
+        }
+    }
+
+    /// A place for a call to `host`.
+    pub(crate) fn open_place(&mut self, host: usize) -> usize {
+        let call = Call::new(self.trigger, self.clock());
+        let place = if self.parameters.carriers() > 0 { self.buffers.calls.len() } else { self.open_connection() };
+        match self.buffers.calls.get_mut(place) {
+            Some(closed) => *closed = call,
+            None => self.buffers.calls.push(call),
+        }
+        self.buffers.browser.pool_opened(place, host);
+        place
+    }
+
+    fn open_connection(&mut self) -> usize {
+        let (mut client, mut server) = ends(self.parameters, self.mode);
+        client.receiver.set_skipped(self.skipped);
+        server.receiver.set_skipped(self.skipped);
+        let Buffers { connections, timers, vacant, .. } = &mut *self.buffers;
+        let place = vacant.pop().unwrap_or(connections.len());
+        if let Some(connection) = connections.get_mut(place) {
+            for (end, new) in [(&mut connection.client, client), (&mut connection.server, server)] {
+                let memory = core::mem::replace(end, new).sender.into_memory();
+                end.sender.reuse(memory);
+            }
+        } else {
+            connections.push(Connection::new(client, server));
+            timers.push();
+        }
+        let connection = &mut connections[place];
+        connection.begin();
+        if self.parameters.is_established {
+            let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
+            connection.client.sender.start_from(rtt);
+            connection.server.sender.start_from(rtt);
+        }
+        place
+    }
+
+    /// The handshake begins; where connections are up, that with the box that has them.
+    pub(crate) fn dial(&mut self, place: usize) {
+        let clock = self.clock();
+        let call = &mut self.buffers.calls[place];
+        (call.dialled, call.connected) = (clock, clock);
+        if self.parameters.is_established {
+            let answered = Ticks::of(self.parameters.delays.opening);
+            if answered > Ticks::ZERO {
+                return self.plan(self.now + answered, Planned::Connect { place });
+            }
+            return self.go_on(place);
+        }
+        let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
+        self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
+        self.await_answer(place, Side::Client);
+    }
+
+    /// The handshake is over.
+    pub(crate) fn connected(&mut self, place: usize) {
+        self.buffers.calls[place].connected = self.clock();
+        self.go_on(place);
+    }
+
+    /// Keys are agreed on next, or requests can go.
+    fn go_on(&mut self, call: usize) {
+        self.may_act = true;
+        match self.parameters.tls_rounds().get(self.buffers.calls[call].tls_done) {
+            Some(&Flights { client, server }) => {
+                let (request, response) = (client.get(), server.get());
+                self.ask_over(call, Exchange { content: Content::Keys { call }, request, response });
+            }
+            None => {
+                self.buffers.browser.set_ready(call);
+                self.buffers.calls[call].ready = self.clock();
+            }
+        }
+    }
+
+    /// Part of a handshake message; the whole of it ends a round.
+    #[inline(never)]
+    pub(crate) fn read_keys(&mut self, place: usize, bytes: u64) {
+        let call = &mut self.buffers.calls[place];
+        call.tls_bytes += bytes;
+        let round = self.parameters.tls_rounds().get(call.tls_done);
+        if round.is_some_and(|round| call.tls_bytes >= round.server.get()) {
+            (call.tls_bytes, call.tls_done) = (0, call.tls_done + 1);
+            self.go_on(place);
+        }
+    }
+
+    /// The client sends what it asks on a call. Where calls share connections all of one instant leaves together.
+    pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) {
+        let place = self.carrier(call, Side::Client, exchange.request);
+        let connection = &mut self.buffers.connections[place];
+        connection.asked.push_back(exchange);
+        connection.client.write(exchange.request);
+        if self.parameters.carriers() == 0 {
+            self.flush(place, Side::Client);
+        }
+    }
+
+    /// The call that `content` goes over, if it was asked for.
+    pub(crate) fn call_of(&self, content: Content) -> Option<usize> {
+        match content {
+            Content::Keys { call } => Some(call),
+            Content::Object(object) => self.buffers.browser.objects[object].asked_at,
+        }
+    }
+
+    /// The connection over which so many bytes of a call go to the other side of `sender`.
+    pub(crate) fn carrier(&mut self, call: usize, sender: Side, bytes: u64) -> usize {
+        if self.parameters.carriers() == 0 {
+            return call;
+        }
+        let Buffers { calls, connections, .. } = &mut *self.buffers;
+        let (under_way, place) = &mut calls[call].crossing[sender as usize];
+        if *under_way == 0 {
+            let open = connections.iter_mut().enumerate().filter(|(_, connection)| connection.open);
+            let burdens = open.map(|(place, connection)| (connection.end(sender).sender.unacknowledged(), place));
+            *place = burdens.min().map_or(0, |(_, place)| place);
+        }
+        *under_way += bytes;
+        *place
+    }
+
+    /// So many bytes have crossed.
+    #[inline(always)]
+    pub(crate) fn note_crossed(&mut self, content: Content, sender: Side, bytes: u64) {
+        if self.parameters.carriers() > 1
+            && let Some(call) = self.call_of(content)
+        {
+            let (under_way, _) = &mut self.buffers.calls[call].crossing[sender as usize];
+            *under_way = under_way.saturating_sub(bytes);
+        }
+    }
+}
