@@ -1,7 +1,6 @@
 //! Why a simulation has no result.
 
 use farhop_tcp::TcpError;
-use farhop_transport::quic::QuicError;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -49,6 +48,4 @@ pub(crate) enum SimError {
     NotCarried(&'static str),
     #[error(transparent)]
     Tcp(#[from] TcpError),
-    #[error(transparent)]
-    Quic(#[from] QuicError),
 }

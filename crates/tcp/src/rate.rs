@@ -58,9 +58,9 @@ pub struct RateSample {
     pub smoothed_rtt: Option<Duration>,
 }
 
-/// What the connection knows of its own deliveries.
+/// What a connection knows of its own deliveries. Segments have a place: how many of those that are not forgotten are ahead of them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DeliveryRate {
+pub struct DeliveryRate {
     delivered: Bytes,
     delivered_at: Instant,
     first_sent: Instant,
@@ -86,7 +86,7 @@ impl DeliveryRate {
     }
 
     /// All that has been delivered.
-    pub(crate) fn delivered(&self) -> Bytes {
+    pub fn delivered(&self) -> Bytes {
         self.delivered
     }
 
@@ -96,7 +96,7 @@ impl DeliveryRate {
     }
 
     /// A segment is sent for the first time.
-    pub(crate) fn send(&mut self, now: Instant) {
+    pub fn send(&mut self, now: Instant) {
         if self.stamps.is_empty() {
             // Nothing is on the way.
             (self.first_sent, self.delivered_at) = (now, now);
@@ -117,15 +117,15 @@ impl DeliveryRate {
 
     /// The segment at this place has been delivered, by number or selectively, which was sent as transmission number `order` at `at` and
     /// counts as `charge`.
-    pub(crate) fn deliver(&mut self, (place, order): (usize, u64), at: Instant, charge: Bytes) {
+    pub fn deliver(&mut self, (place, order): (usize, u64), at: Instant, charge: Bytes) {
         self.delivered += charge;
         if self.latest.is_none_or(|latest| order > latest.order) {
             self.latest = Some(Latest { stamp: self.stamps[place], order, at });
         }
     }
 
-    /// The first segment has been acknowledged by number.
-    pub(crate) fn forget_first(&mut self) {
+    /// The first segment has been acknowledged by number, or is of no account any more.
+    pub fn forget_first(&mut self) {
         self.stamps.pop_front();
         if self.stamps.is_empty() {
             // The next ones go where the last ones were, which is in the cache.
@@ -139,12 +139,12 @@ impl DeliveryRate {
     }
 
     /// The application had too little to send, with `in_flight` on the way.
-    pub(crate) fn starve(&mut self, in_flight: Bytes) {
+    pub fn starve(&mut self, in_flight: Bytes) {
         self.starved_until = Some(self.delivered + in_flight);
     }
 
     /// Whether that is still so.
-    pub(crate) fn is_starved(&self) -> bool {
+    pub fn is_starved(&self) -> bool {
         self.starved_until.is_some()
     }
 
@@ -155,7 +155,7 @@ impl DeliveryRate {
     }
 
     /// The sample of an acknowledgement, after all that it covers; §3.3.
-    pub(crate) fn sample(&mut self, now: Instant, newly_delivered: Bytes, least_rtt: Duration) -> RateSample {
+    pub fn sample(&mut self, now: Instant, newly_delivered: Bytes, least_rtt: Duration) -> RateSample {
         if self.starved_until.is_some_and(|until| self.delivered > until) {
             self.starved_until = None;
         }

@@ -14,8 +14,8 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// A packet was acknowledged after `rtt`, of which the receiver says that it waited `delay` itself.
-    pub(crate) fn sample(&mut self, rtt: Duration, delay: Duration) {
+    /// A packet was acknowledged after `rtt`, of which the receiver says that it waited `delay` itself; returns the time without that.
+    pub(crate) fn sample(&mut self, rtt: Duration, delay: Duration) -> Duration {
         self.latest = rtt;
         let min = self.min.map_or(rtt, |min| min.min(rtt));
         self.min = Some(min);
@@ -27,6 +27,12 @@ impl RttEstimator {
                 ((smoothed * 7 + adjusted) / 8, (variation * 3 + smoothed.abs_diff(adjusted)) / 4)
             }
         });
+        adjusted
+    }
+
+    /// The least time seen; `None` before the first sample.
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min
     }
 
     /// Smoothed time plus four variations: how long an answer may take; `None` before the first sample.
@@ -57,7 +63,7 @@ mod tests {
         assert_eq!(rtt.bound(), None);
         rtt.sample(MS(500), Duration::ZERO);
         assert_eq!(rtt.bound(), Some(MS(1500)));
-        (0..100).for_each(|_| rtt.sample(MS(500), Duration::ZERO));
+        (0..100).for_each(|_| _ = rtt.sample(MS(500), Duration::ZERO));
         assert_eq!(rtt.bound(), Some(MS(501)));
     }
 

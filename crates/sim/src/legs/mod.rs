@@ -135,7 +135,7 @@ impl Legs {
             Protocol::Rwbp | Protocol::Multiplexed | Protocol::Tunnel | Protocol::Accelerated => [flow(), flow()],
             Protocol::Carrier => [Transport::Carrier, Transport::Carrier],
             Protocol::Quic => {
-                [QuicEnd::client(now, quic)?, QuicEnd::server(quic)?].map(|end| Transport::Quic(Box::new(end)))
+                [QuicEnd::client(now, quic), QuicEnd::server(quic)].map(|end| Transport::Quic(Box::new(end)))
             }
             Protocol::Dns => [Lookup::client(now), Lookup::resolver()].map(Transport::Lookup),
         })

@@ -7,7 +7,7 @@
 use super::{Exchange, Message, Said};
 use crate::packet::Packet;
 use farhop_scenario::Scenario;
-use farhop_transport::quic::{self, Connection, Order, QuicConfig, QuicError, Sending};
+use farhop_transport::quic::{self, Connection, Order, QuicConfig, Sending};
 use farhop_transport::{Output, StreamId};
 use farhop_units::{Bytes, Instant};
 use farhop_web::{Priority, Tls};
@@ -23,12 +23,12 @@ pub(super) struct QuicEnd {
 }
 
 impl QuicEnd {
-    pub(super) fn client(now: Instant, config: &QuicConfig) -> Result<Self, QuicError> {
-        Ok(Self::new(Connection::client(now, config)?))
+    pub(super) fn client(now: Instant, config: &QuicConfig) -> Self {
+        Self::new(Connection::client(now, config))
     }
 
-    pub(super) fn server(config: &QuicConfig) -> Result<Self, QuicError> {
-        Ok(Self::new(Connection::server(config)?))
+    pub(super) fn server(config: &QuicConfig) -> Self {
+        Self::new(Connection::server(config))
     }
 
     fn new(connection: Connection) -> Self {

@@ -139,7 +139,6 @@ impl Tube {
 
     /// A connection that its near end opens at `now`, with the limits of its ends.
     pub(crate) fn open(now: Instant, limits: &Limits) -> Self {
-        const SET: &str = "a set rate needs no congestion controller";
         let config = |side: Side| QuicConfig {
             ack_every: ACK_EVERY,
             stream_window: WIDE,
@@ -149,8 +148,8 @@ impl Tube {
             order: Order::Urgency,
             ..QuicConfig::default()
         };
-        let near = End::new(Connection::client(now, &config(Side::Near)).expect(SET));
-        let far = End::new(Connection::server(&config(Side::Far)).expect(SET));
+        let near = End::new(Connection::client(now, &config(Side::Near)));
+        let far = End::new(Connection::server(&config(Side::Far)));
         Self { ends: [near, far], flows: BTreeMap::new(), next: 0, modem: limits.modem }
     }
 

@@ -8,7 +8,7 @@ mod hystart_plus_plus;
 mod reno;
 mod slow_start;
 
-pub use crate::rate::RateSample;
+pub use crate::rate::{DeliveryRate, RateSample};
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use reno::Reno;

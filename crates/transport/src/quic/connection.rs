@@ -1,14 +1,14 @@
 //! One end of a connection: what arrives, what leaves, and the timers between.
 
-use super::QuicError;
 use super::acks::Acks;
 use super::config::{MIN_DATAGRAM, QuicConfig};
 use super::content::Content;
 use super::control::{self, Control};
-use super::flight::Flight;
+use super::flight::{Covered, Flight};
 use super::handshake::Role;
 use super::packet::{Ack, Draft, Frame, Level, Packet};
 use crate::{Output, StreamId};
+use farhop_tcp::congestion::{DeliveryRate, RateSample};
 use farhop_units::{Bytes, Instant};
 
 /// RFC 9000 §8.1: a server sends at most so many times what it has received, until it knows the client's address.
@@ -33,42 +33,36 @@ pub struct Connection {
 
 impl Connection {
     /// The end that opens the connection: its first flight leaves when it is polled, with early data if that was written before.
-    ///
-    /// # Errors
-    /// If there is no congestion controller of the kind that `config` asks for.
-    pub fn client(now: Instant, config: &QuicConfig) -> Result<Self, QuicError> {
-        let mut connection = Self::new(Role::Client, config)?;
-        connection.now = now;
-        Ok(connection)
+    pub fn client(now: Instant, config: &QuicConfig) -> Self {
+        Self { now, ..Self::new(Role::Client, config) }
     }
 
     /// The end that waits for a client.
-    ///
-    /// # Errors
-    /// If there is no congestion controller of the kind that `config` asks for.
-    pub fn server(config: &QuicConfig) -> Result<Self, QuicError> {
+    pub fn server(config: &QuicConfig) -> Self {
         Self::new(Role::Server, config)
     }
 
-    fn new(role: Role, config: &QuicConfig) -> Result<Self, QuicError> {
+    fn new(role: Role, config: &QuicConfig) -> Self {
         let is_unknown = role == Role::Server && !config.address_token;
-        Ok(Self {
+        let control = Control::new(config);
+        Self {
             now: Instant::START,
             due: None,
             content: Content::new(role, config),
             acks: Acks::default(),
-            flight: Flight::default(),
-            control: Control::new(config)?,
+            flight: Flight::new(control.models_the_path()),
+            control,
             allowance: is_unknown.then_some(0),
             room: None,
             config: config.clone(),
-        })
+        }
     }
 
     /// The application has `bytes` more to send on `stream`; returns how many the send buffer took. [`Output::Room`] says when it
     /// takes more.
     pub fn write(&mut self, now: Instant, stream: StreamId, bytes: Bytes) -> Bytes {
         self.advance(now);
+        self.note_starvation();
         self.content.streams.write(stream, bytes)
     }
 
@@ -154,6 +148,7 @@ impl Connection {
 
     fn handle_ack(&mut self, ack: &Ack) {
         let (now, since) = (self.now, self.control.counts_from());
+        let before = (self.flight.in_flight(), self.flight.lost());
         let content = &mut self.content;
         let delay = self.config.max_ack_delay;
         let covered = self.flight.acknowledge(now, ack, delay, since, |frame| content.arrived(now, frame));
@@ -161,6 +156,41 @@ impl Connection {
             let (next, rtt) = (self.flight.next_number(), self.flight.rtt.smoothed());
             self.control.handle_acknowledged(now, &covered, ack.largest(), next, rtt);
             self.detect_lost();
+            self.follow_sample(&covered, before);
+        }
+    }
+
+    /// The controller sees how fast data is delivered, if it asks. `before` the acknowledgement so much was on the way, and had been lost.
+    fn follow_sample(&mut self, covered: &Covered, before: (u64, u64)) {
+        let Flight { rate: Some(rate), rtt, .. } = &mut self.flight else { return };
+        let sample = rate.sample(self.now, Bytes::new(covered.delivered), rtt.min().unwrap_or_default());
+        let (in_flight, lost) = (self.flight.in_flight(), self.flight.lost());
+        let sample = RateSample {
+            rtt: covered.path_rtt,
+            total_lost: Bytes::new(lost),
+            newly_lost: Bytes::new(lost - before.1),
+            prior_in_flight: Bytes::new(before.0),
+            in_flight: Bytes::new(in_flight),
+            smoothed_rtt: self.flight.rtt.smoothed(),
+            ..sample
+        };
+        if self.control.follow_sample(&sample) {
+            self.starve();
+        }
+    }
+
+    /// Until what is on the way now has arrived, rates say little.
+    fn starve(&mut self) {
+        let in_flight = Bytes::new(self.flight.in_flight());
+        if let Some(rate) = &mut self.flight.rate {
+            rate.starve(in_flight);
+        }
+    }
+
+    /// Until now the application had nothing to send that the window would have let out.
+    fn note_starvation(&mut self) {
+        if !self.content.wants() && self.control.has_room(self.flight.in_flight()) {
+            self.starve();
         }
     }
 
@@ -326,6 +356,10 @@ impl Connection {
     }
 
     fn note_sent(&mut self, packet: &Packet) {
+        if packet.is_eliciting() && self.flight.in_flight() == 0 {
+            let starved = self.flight.rate.as_ref().is_some_and(DeliveryRate::is_starved);
+            self.control.restart(self.now, starved, self.flight.rtt.smoothed());
+        }
         self.flight.sent(self.now, packet);
         self.control.sent(self.now, Bytes::new(packet.size.into()), packet.is_eliciting());
         self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));

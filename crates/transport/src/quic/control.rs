@@ -2,16 +2,18 @@
 //! set rate.
 
 use super::flight::{Covered, Losses};
-use super::{QuicConfig, QuicError, Sending};
+use super::{QuicConfig, Sending};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
 use farhop_accel::share::{Share, SharedRate};
-use farhop_tcp::congestion::{Acknowledged, Controller, Cubic, Reno};
+use farhop_tcp::congestion::{Acknowledged, Bbr, Controller, Cubic, RateSample, Reno, Repair};
 use farhop_tcp::{Congestion, CongestionControl, Sequence};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
 /// What carries datagrams.
 pub(super) const ENCAPSULATION: Encapsulation = Encapsulation::UdpIpv4;
+/// RFC 9002 §7.2: kMinimumWindow, in datagrams.
+const LEAST_WINDOW: u64 = 2;
 /// RFC 9002 §7.7: a little faster than the window per round trip, so that the window decides.
 const PACING_GAIN: (u64, u64) = (5, 4);
 
@@ -38,10 +40,12 @@ pub(super) struct Control {
     is_limited: bool,
     /// Losses of packets before this number are one with those already answered.
     recovery_end: u64,
+    /// What of them is being repaired.
+    repair: Repair,
 }
 
 impl Control {
-    pub(super) fn new(config: &QuicConfig) -> Result<Self, QuicError> {
+    pub(super) fn new(config: &QuicConfig) -> Self {
         let datagram = config.datagram_bytes();
         let limit = match &config.sending {
             Sending::Rate(rate) => Limit::rate(&SharedRate::new(*rate, Duration::ZERO), datagram),
@@ -49,7 +53,7 @@ impl Control {
             Sending::Congestion(congestion) => {
                 let initial = Bytes::new(datagram) * u64::from(config.initial_window);
                 Limit::Window {
-                    controller: controller(*congestion, Bytes::new(datagram), initial)?,
+                    controller: controller(*congestion, Bytes::new(datagram), initial),
                     paced: config.paced,
                 }
             }
@@ -57,9 +61,16 @@ impl Control {
         let (window, rate, burst) = (Bytes::ZERO, None, Duration::ZERO);
         let (paced, is_limited, recovery_end) = (Instant::START, false, 0);
         let burst_packets = config.initial_window.saturating_sub(1);
-        let mut control = Self { limit, datagram, window, rate, burst, burst_packets, paced, is_limited, recovery_end };
+        let repair = Repair::None;
+        let mut control =
+            Self { limit, datagram, window, rate, burst, burst_packets, paced, is_limited, recovery_end, repair };
         control.update(None);
-        Ok(control)
+        control
+    }
+
+    /// Whether its window and pace follow what [`Control::follow_sample`] is told.
+    pub(super) fn models_the_path(&self) -> bool {
+        matches!(&self.limit, Limit::Window { controller, .. } if controller.models_the_path())
     }
 
     /// Asks the limit anew, `rtt` being the smoothed round-trip time.
@@ -69,7 +80,8 @@ impl Control {
             Limit::Window { controller, paced } => {
                 self.window = controller.window();
                 let per_round = Bytes::new(self.window.get() * PACING_GAIN.0 / PACING_GAIN.1);
-                self.rate = rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt));
+                let usual = rtt.filter(|_| *paced).and_then(|rtt| Rate::of(per_round, rtt));
+                self.rate = controller.pacing_rate().or(usual);
                 let burst = Bytes::new(self.datagram * u64::from(self.burst_packets));
                 self.burst = self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(burst));
             }
@@ -135,6 +147,9 @@ impl Control {
         next: u64,
         rtt: Option<Duration>,
     ) {
+        if largest >= self.recovery_end {
+            self.repair = Repair::None;
+        }
         match &mut self.limit {
             Limit::Rate { window, .. } => window.handle_acknowledged(now, covered.sent),
             Limit::Window { controller, .. } => {
@@ -160,13 +175,36 @@ impl Control {
         let window = controller.window();
         if losses.is_persistent {
             controller.on_timeout(window, false);
+            if controller.models_the_path() {
+                controller.set_window(Bytes::new(self.datagram * LEAST_WINDOW));
+            }
+            self.repair = Repair::AfterTimeout;
         } else if latest >= self.recovery_end {
             controller.on_loss(window);
+            self.repair = Repair::Fast;
         } else {
             return;
         }
         self.recovery_end = next;
         self.update(rtt);
+    }
+
+    /// A controller that models the path is told what an acknowledgement has shown; whether it now keeps so little on the way that rates say
+    /// little.
+    pub(super) fn follow_sample(&mut self, sample: &RateSample) -> bool {
+        let Limit::Window { controller, .. } = &mut self.limit else { return false };
+        controller.on_sample(&RateSample { repair: self.repair, ..*sample });
+        let keeps_little = controller.keeps_little_on_the_way();
+        self.update(sample.smoothed_rtt);
+        keeps_little
+    }
+
+    /// Something is sent while nothing is on the way; `starved`: since the application had too little to send.
+    pub(super) fn restart(&mut self, now: Instant, starved: bool, rtt: Option<Duration>) {
+        if let Limit::Window { controller, .. } = &mut self.limit {
+            controller.on_restart(now, starved);
+            self.update(rtt);
+        }
     }
 }
 
@@ -177,11 +215,12 @@ impl Limit {
     }
 }
 
-/// A controller that counts bytes, as RFC 9002 §7.3.1 does; CUBIC is RFC 9438's, as QUIC's stacks have it, and not Linux's.
-fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Result<Controller, QuicError> {
+/// A controller that counts bytes, as RFC 9002 §7.3.1 does; CUBIC is RFC 9438's, as QUIC's stacks have it, and not Linux's, and BBR looks
+/// for no policers.
+fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Controller {
     match congestion {
-        Congestion::Reno | Congestion::NewReno => Ok(Controller::Reno(Reno::new(datagram, initial, true))),
-        Congestion::Cubic => Ok(Controller::Cubic(Cubic::new(datagram, initial, true))),
-        Congestion::Bbr => Err(QuicError::NoController { congestion }),
+        Congestion::Reno | Congestion::NewReno => Controller::Reno(Reno::new(datagram, initial, true)),
+        Congestion::Cubic => Controller::Cubic(Cubic::new(datagram, initial, true)),
+        Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(datagram, initial))),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::packet::{Ack, Frame, MAX_FRAMES, Packet};
 use crate::rtt::{GRANULARITY, RttEstimator};
-use farhop_units::Instant;
+use farhop_tcp::congestion::DeliveryRate;
+use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -43,9 +44,12 @@ pub(super) struct Covered {
     pub(super) is_new: bool,
     /// Bytes of datagrams that were sent from a given number on.
     pub(super) bytes: u64,
-    /// When the latest of them was sent, and how long it took if it is the latest of all.
+    /// Bytes of all of them.
+    pub(super) delivered: u64,
+    /// When the latest of them was sent, and how long it took if it is the latest of all; the same without the receiver's own delay.
     pub(super) sent: Instant,
     pub(super) rtt: Option<Duration>,
+    pub(super) path_rtt: Option<Duration>,
 }
 
 /// What was given up.
@@ -64,6 +68,10 @@ pub(super) struct Flight {
     base: u64,
     records: VecDeque<Sent>,
     in_flight: u64,
+    /// Bytes that were lost so far.
+    lost: u64,
+    /// How fast datagrams are delivered, for controllers that ask; a stamp for each record.
+    pub(super) rate: Option<DeliveryRate>,
     largest_acked: Option<u64>,
     pub(super) rtt: RttEstimator,
     /// When the next record is lost by time.
@@ -74,12 +82,22 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Nothing is on the way; how fast it is delivered will be known if `measures_rate`.
+    pub(super) fn new(measures_rate: bool) -> Self {
+        Self { rate: measures_rate.then(DeliveryRate::default), ..Self::default() }
+    }
+
     pub(super) fn next_number(&self) -> u64 {
         self.base + self.records.len() as u64
     }
 
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Bytes that were lost so far.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Whether a packet may go out whatever the window says.
@@ -97,6 +115,9 @@ impl Flight {
         let is_out = packet.is_eliciting();
         let Packet { size, count, frames, .. } = *packet;
         self.records.push_back(Sent { at: now, size, count, frames, is_out, is_repeated: false });
+        if let Some(rate) = &mut self.rate {
+            rate.send(now);
+        }
         if is_out {
             self.in_flight += u64::from(packet.size);
             self.last_eliciting = now;
@@ -109,6 +130,9 @@ impl Flight {
         while self.records.front().is_some_and(|record| !record.is_out) {
             self.records.pop_front();
             self.base += 1;
+            if let Some(rate) = &mut self.rate {
+                rate.forget_first();
+            }
         }
     }
 
@@ -128,7 +152,8 @@ impl Flight {
         }
         for (from, to) in ack.ranges() {
             for number in from.max(self.base)..to.min(end) {
-                let record = &mut self.records[usize::try_from(number - self.base).expect("an index of records")];
+                let place = usize::try_from(number - self.base).expect("an index of records");
+                let record = &mut self.records[place];
                 if !record.is_out {
                     continue;
                 }
@@ -137,7 +162,11 @@ impl Flight {
                 if number >= since {
                     covered.bytes += u64::from(record.size);
                 }
+                if let Some(rate) = &mut self.rate {
+                    rate.deliver((place, number), record.at, Bytes::new(record.size.into()));
+                }
                 covered.is_new = true;
+                covered.delivered += u64::from(record.size);
                 covered.sent = covered.sent.max(record.at);
                 if number == ack.largest() {
                     covered.rtt = Some(now.since(record.at));
@@ -146,7 +175,7 @@ impl Flight {
             }
         }
         if let Some(rtt) = covered.rtt {
-            self.rtt.sample(rtt, ack.delay().min(max_delay));
+            covered.path_rtt = Some(self.rtt.sample(rtt, ack.delay().min(max_delay)));
         }
         if covered.is_new {
             (self.timeouts, self.probes) = (0, 0);
@@ -170,6 +199,7 @@ impl Flight {
             }
             record.is_out = false;
             self.in_flight -= u64::from(record.size);
+            self.lost += u64::from(record.size);
             record.frames().iter().for_each(&mut lost);
             (earliest, latest_at, losses.latest) = (earliest.or(Some(record.at)), record.at, Some(number));
         }

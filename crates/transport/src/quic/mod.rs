@@ -12,7 +12,7 @@
 //! - A datagram holds at most [`MAX_FRAMES`] frames besides the acknowledgement, which names at most [`MAX_RANGES`] ranges, the
 //!   latest.
 //! - Connection identifiers of 8 bytes, packet numbers of 2; no version negotiation, Retry, migration, path MTU discovery, key
-//!   update, ECN, stream resets, BBR, limits on the number of streams, an end of the connection (its owner lets both ends go),
+//!   update, ECN, stream resets, limits on the number of streams, an end of the connection (its owner lets both ends go),
 //!   datagrams (RFC 9221); 0-RTT is never refused.
 //! - Persistent congestion (RFC 9002 §7.6) is judged within one acknowledgement.
 
@@ -31,17 +31,3 @@ mod streams;
 pub use config::{Order, QuicConfig, Resumption, Sending};
 pub use connection::Connection;
 pub use packet::{Ack, Frame, Level, MAX_FRAMES, MAX_RANGES, Packet};
-
-use farhop_tcp::Congestion;
-use thiserror::Error;
-
-/// Why a connection could not be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum QuicError {
-    /// A congestion controller that needs samples of the delivery rate, which are not taken here.
-    #[error("no simulated QUIC with {congestion:?}; there are Reno, NewReno, Cubic, and a set rate")]
-    NoController {
-        /// The controller that was asked for.
-        congestion: Congestion,
-    },
-}

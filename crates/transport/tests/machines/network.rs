@@ -81,6 +81,7 @@ struct Line<P> {
     pipe: Pipe,
     waiting: VecDeque<P>,
     held: Bytes,
+    most_held: Bytes,
     serving: Option<(Instant, P)>,
     left: u64,
 }
@@ -111,7 +112,10 @@ pub(crate) struct Network<M: Machine> {
 impl<M: Machine> Network<M> {
     /// `pipes` are from the first end to the second and back.
     pub(crate) fn new(ends: [M; 2], pipes: [Pipe; 2], dice: Dice) -> Self {
-        let line = |pipe: Pipe| Line { pipe, waiting: VecDeque::new(), held: Bytes::ZERO, serving: None, left: 0 };
+        let line = |pipe: Pipe| {
+            let (waiting, [held, most_held]) = (VecDeque::new(), [Bytes::ZERO; 2]);
+            Line { pipe, waiting, held, most_held, serving: None, left: 0 }
+        };
         let mut network = Self {
             ends,
             lines: pipes.map(line),
@@ -139,6 +143,11 @@ impl<M: Machine> Network<M> {
 
     pub(crate) fn stream(&self, end: usize, stream: u32) -> Stream {
         self.seen[end].streams.get(&StreamId(stream)).copied().unwrap_or_default()
+    }
+
+    /// The most that has waited before the link behind one end.
+    pub(crate) fn most_waiting(&self, end: usize) -> Bytes {
+        self.lines[end].most_held
     }
 
     /// Runs until `done` or until nothing is left to happen; says whether it was done.
@@ -218,7 +227,8 @@ impl<M: Machine> Network<M> {
         self.lines[end].waiting.push_back(packet);
         self.lines[end].held += wire;
         self.serve(end);
-        let line = &self.lines[end];
+        let line = &mut self.lines[end];
+        line.most_held = line.most_held.max(line.held);
         assert!(line.pipe.queue.is_none_or(|limit| line.held <= limit), "{} wait before the link", line.held);
     }
 

@@ -26,8 +26,8 @@ fn far(rate: Option<Rate>) -> Pipe {
 }
 
 fn network(config: &QuicConfig, pipes: [Pipe; 2], seed: u64) -> Network<Connection> {
-    let client = Connection::client(Instant::START, config).expect("NewReno is there");
-    let server = Connection::server(config).expect("NewReno is there");
+    let client = Connection::client(Instant::START, config);
+    let server = Connection::server(config);
     Network::new([client, server], pipes, Dice::new(Stream::new(seed, 0)))
 }
 
@@ -282,11 +282,42 @@ fn a_client_that_asks_again_is_answered_at_once() {
     assert_eq!(network.seen[CLIENT].connected, Some(at(2997 + 500)));
 }
 
+fn congested(congestion: Congestion) -> QuicConfig {
+    QuicConfig { sending: Sending::Congestion(congestion), send_buffer: Bytes::new(u64::MAX), ..config() }
+}
+
 #[test]
-fn a_controller_that_is_not_there_is_an_error() {
-    let config = QuicConfig { sending: Sending::Congestion(Congestion::Bbr), ..config() };
-    let error = Connection::server(&config).expect_err("there is no BBR");
-    assert_eq!(error.to_string(), "no simulated QUIC with Bbr; there are Reno, NewReno, Cubic, and a set rate");
+fn a_model_of_the_path_fills_it_whatever_is_lost() {
+    let rate = Rate::mbps(4);
+    let share = |congestion, lost| {
+        let config = congested(congestion);
+        let down = Pipe { lost, ..far(Some(rate)) };
+        let mut network = network(&config, [far(None), down], 1);
+        exchange(&mut network, 0, 20_000_000);
+        let stream = network.stream(CLIENT, 0);
+        let span = network.now.since(stream.first.expect("it has arrived"));
+        rate.transmission_time(Bytes::new(20_000_000)).as_secs_f64() / span.as_secs_f64()
+    };
+    let bbr = [0, 20].map(|lost| share(Congestion::Bbr, lost));
+    assert!(bbr[0] > 0.85 && bbr[1] > 0.75, "{bbr:?} of the link, without loss and with one in fifty");
+    let reno = share(Congestion::NewReno, 20);
+    assert!(reno < 0.3, "{reno} of the link");
+}
+
+#[test]
+fn a_model_of_the_path_paces_without_being_told_to() {
+    let waited = |congestion| {
+        let config = congested(congestion);
+        let mut network = network(&config, [far(None), far(Some(Rate::mbps(4)))], 1);
+        exchange(&mut network, 0, 20_000_000);
+        network.most_waiting(SERVER)
+    };
+    let [bbr, reno] = [Congestion::Bbr, Congestion::NewReno].map(waited);
+    let product = 4_000_000 / 8 / 2;
+    assert!(
+        bbr.get() < 2 * product && reno.get() > 8 * product,
+        "{bbr} and {reno} in the queue; the path holds {product} B"
+    );
 }
 
 #[test]
