@@ -122,7 +122,17 @@ pub(crate) struct Gap {
 }
 
 impl Ledger {
+    #[inline(always)]
     pub(crate) fn note(&mut self, gap: Gap) {
+        if gap.link >= gap.span {
+            // Nearly all arrivals come behind another one.
+            self.transmission += gap.span;
+        } else {
+            self.note_wait(gap);
+        }
+    }
+
+    fn note_wait(&mut self, gap: Gap) {
         let mut rest = gap.span;
         let mut take = |most: Ticks| {
             let part = rest.min(most);

@@ -308,6 +308,12 @@ impl Browser {
         is_quiet
     }
 
+    /// How many more bytes of `object`'s response can arrive without anything coming of them.
+    pub(crate) fn quiet(&self, object: usize) -> u64 {
+        let progress = &self.objects[object];
+        progress.quiet.saturating_sub(progress.body + 1)
+    }
+
     /// Something has come of `object`'s response so far: of its head, a name, or its beginning.
     pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
         let progress = &mut self.objects[object];

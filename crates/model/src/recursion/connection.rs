@@ -89,6 +89,21 @@ impl End {
         payload
     }
 
+    /// The same of a packet that acknowledges nothing new, where nothing is to be repaired.
+    #[inline(always)]
+    pub(crate) fn listen(&mut self, now: Ticks, packet: &Packet, timeout: Ticks) {
+        self.receiver.note_timestamp(packet.start, packet.sent);
+        self.sender.on_ack(now, &packet.ack);
+        let Packet { push, fin, sent, ack: Ack { echo, .. }, .. } = *packet;
+        let arrival = Arrival { now, payload: packet.payload(), push, fin, sent, echo };
+        self.receiver.data_arrived(arrival, &self.sender.rtt, timeout);
+    }
+
+    /// Whether what has arrived is acknowledged then.
+    pub(crate) fn acks_at(&self, now: Ticks) -> bool {
+        self.receiver.due.is_some_and(|due| due <= now)
+    }
+
     /// The other side has answered the handshake's packet that was sent at `echo`.
     pub(crate) fn heard_hello(&mut self, now: Ticks, echo: Ticks) {
         match &mut self.repair {
@@ -398,6 +413,16 @@ impl Connection {
         earliest
     }
 
+    /// The same at a client where nothing can happen but that a delayed acknowledgement is due.
+    #[inline(always)]
+    pub(crate) fn settle_delay(&mut self, now: Ticks) {
+        self.client.earliest = self.client.receiver.due.unwrap_or(Ticks::NEVER);
+        let earliest = self.client.earliest.min(self.server.earliest);
+        if earliest != self.earliest.0 {
+            self.earliest = (earliest, now);
+        }
+    }
+
     /// The same, and what will happen is new even if it was to before.
     pub(crate) fn renew_timer(&mut self, side: Side, now: Ticks) -> Ticks {
         let earliest = self.settle_timer(side, now);
@@ -407,16 +432,16 @@ impl Connection {
 
     /// Data arrived at the client: what was the time since the last arrival spent on? `rtt` is without any wait. A delayed
     /// acknowledgement counts as far as it made a round longer than that: within one there is a wait in any case.
+    #[inline(always)]
     pub(crate) fn note_arrival(&mut self, now: Ticks, packet: &Packet, rtt: Ticks) {
-        let round = now.since(self.round_start);
+        let (round, span) = (now.since(self.round_start), now.since(self.last_arrival));
         let ends_round = round >= rtt;
-        let held = if ends_round { packet.late.0.min(round.since(rtt)) } else { Ticks::ZERO };
-        let span = now.since(self.last_arrival);
-        self.ledger.note(Gap { span, link: packet.link, hold: packet.hold, held, queued: packet.late.1, ends_round });
         self.last_arrival = now;
         if ends_round {
             self.round_start = now;
         }
+        let held = if ends_round { packet.late.0.min(round.since(rtt)) } else { Ticks::ZERO };
+        self.ledger.note(Gap { span, link: packet.link, hold: packet.hold, held, queued: packet.late.1, ends_round });
     }
 
     /// Notes which responses the next `payload` bytes of the server's stream belong to.
@@ -431,6 +456,23 @@ impl Connection {
             (answer.bytes, self.turn, last.bytes) = (answer.bytes - payload, self.turn - payload, last.bytes + payload);
         } else {
             self.take_in_turns(payload, turns, mss);
+        }
+    }
+
+    /// Bytes that are still left of the response whose turn it is after all that it may send before anything else is to be decided.
+    pub(crate) fn left_of_turn(&self) -> u64 {
+        match (self.answering.front(), self.stream.back()) {
+            (Some(answer), Some(last)) if answer.content == last.content => {
+                answer.bytes.min(self.turn).saturating_sub(1)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Notes that so many of these have been sent.
+    pub(crate) fn take_more(&mut self, bytes: u64) {
+        if let (Some(answer), Some(last)) = (self.answering.front_mut(), self.stream.back_mut()) {
+            (answer.bytes, self.turn, last.bytes) = (answer.bytes - bytes, self.turn - bytes, last.bytes + bytes);
         }
     }
 

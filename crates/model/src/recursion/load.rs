@@ -124,6 +124,9 @@ pub(crate) struct Load<'a> {
     /// Timers for retransmission that ran out, or would have, though nothing was lost.
     pub(crate) needless: u64,
     pub(crate) mode: Mode,
+    /// Trains are gone through at once: each packet is like the one before it, as long as nothing is repaired, and neither side knows what
+    /// the other does ([`super::call`]).
+    pub(crate) has_trains: bool,
     pub(crate) gave_up: bool,
 }
 
@@ -162,6 +165,7 @@ impl<'a> Load<'a> {
             skipping: Skipping::default(),
             needless: 0,
             mode,
+            has_trains: mode != Mode::Repairing && parameters.carriers() <= 1,
             gave_up: false,
         }
     }
@@ -415,6 +419,7 @@ impl<'a> Load<'a> {
         }
         self.read(place, bytes, packet.link);
         self.act();
+        self.take_in_train(place);
     }
 
     fn segment_arrived_at_server(&mut self, packet: &Packet) {
@@ -434,6 +439,7 @@ impl<'a> Load<'a> {
         if is_answered {
             self.consider_skipping(place);
         }
+        self.take_in_acks(place);
     }
 
     /// An acknowledgement came after its timer would have run out. A sender at a set rate knows better when to expect one.

@@ -65,6 +65,7 @@ mod short;
 mod skip;
 mod ticks;
 mod timers;
+mod trains;
 mod usage;
 mod window;
 mod wire;

@@ -113,6 +113,7 @@ impl Receiver {
     }
 
     /// Data arrived; `rtt` and `timeout` are what this end's own sender knows.
+    #[inline(always)]
     pub(crate) fn data_arrived(&mut self, data: Arrival, rtt: &RoundTripTime, timeout: Ticks) {
         let first = self.last_arrival.is_none();
         self.arrived += data.payload;

@@ -162,8 +162,23 @@ impl Sender {
         if self.written > self.next { self.habits.reaction } else { Ticks::ZERO }
     }
 
+    /// All that is written has been sent, and what follows from that has been done.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.next == self.written && !self.unsettled
+    }
+
+    /// Whether an acknowledgement of new data would be late `now`.
+    pub(crate) fn is_overdue(&self, now: Ticks) -> bool {
+        self.timer.has_passed(now, &self.habits)
+    }
+
     pub(crate) fn in_flight(&self) -> u64 {
         self.next - self.acknowledged
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.written - self.next
     }
 
     /// Bytes that wait or are on the way.
@@ -267,7 +282,7 @@ impl Sender {
     /// The next segment that may leave now; to be asked until there is none.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
-        if self.next == self.written && !self.unsettled {
+        if self.is_at_rest() {
             self.hold = Hold::Nothing;
             return None;
         }
@@ -310,6 +325,27 @@ impl Sender {
         Some(Piece { start, payload, push: push || payload == waiting, again: false, hold: self.hold })
     }
 
+    /// How many full segments may follow right behind one that has just left, in at most so many bytes.
+    pub(super) fn following(&self, most: u64) -> u64 {
+        if self.set_rate.is_some() || self.window.is_spread() {
+            return 0;
+        }
+        let room = self.window.size.saturating_sub(self.counted()).min(self.room_offered());
+        (self.accepted - self.next).saturating_sub(1).min(room).min(most) / self.mss
+    }
+
+    /// One of these leaves, whether or not it is pushed; `None` if it may have to wait. That all have left is noted by [`Self::note_departure`].
+    #[inline(always)]
+    pub(super) fn follow(&mut self, now: Ticks) -> Option<bool> {
+        let waiting = self.accepted - self.next;
+        if self.habits.batches && !self.batch.is_leaving() && self.defers(now, waiting) {
+            return None;
+        }
+        let push = self.habits.batches && self.leaves_in_batch(waiting);
+        self.next += self.mss;
+        Some(push)
+    }
+
     /// The next segment, of `waiting` bytes, leaves in a batch; whether it is the last of one of several.
     fn leaves_in_batch(&mut self, waiting: u64) -> bool {
         let mut batch = self.batch;
@@ -321,7 +357,7 @@ impl Sender {
         push
     }
 
-    fn note_departure(&mut self, now: Ticks) {
+    pub(super) fn note_departure(&mut self, now: Ticks) {
         if !self.habits.batches || self.network.is_some() {
             return;
         }

@@ -20,7 +20,7 @@ use super::sender::Hold;
 use super::ticks::{Fine, Ticks};
 
 /// Shortest stretch worth skipping, in segments.
-const LEAST_SKIP: u64 = 32;
+pub(super) const LEAST_SKIP: u64 = 32;
 /// Packets on the way down between two measurements of rates.
 const STRETCH: u64 = 1 << 16;
 /// The same in round trips, of which there are more if many packets make one.

@@ -38,6 +38,11 @@ impl Timers {
         }
     }
 
+    /// No timer runs out before this.
+    pub(crate) fn bound(&self) -> Ticks {
+        self.first
+    }
+
     /// Whether a timer may run out until `limit`.
     pub(crate) fn may_run_out(&self, limit: Ticks) -> bool {
         self.first <= limit && self.first < Ticks::NEVER

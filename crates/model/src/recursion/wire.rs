@@ -67,6 +67,9 @@ impl Load<'_> {
             }
             let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else { break };
             self.send(place, side, piece);
+            if side == Side::Server {
+                self.send_train(place, &piece);
+            }
             if self.is_too_long() || self.gave_up {
                 break;
             }
@@ -96,7 +99,7 @@ impl Load<'_> {
     }
 
     #[inline(always)]
-    fn set_timer(&mut self, place: usize, side: Side) {
+    pub(crate) fn set_timer(&mut self, place: usize, side: Side) {
         let earliest = self.buffers.connections[place].settle_timer(side, self.now);
         self.buffers.timers.lower(place, earliest);
     }
@@ -107,7 +110,7 @@ impl Load<'_> {
         let now = self.now;
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
-        let (turns, mss) = (self.turns, self.parameters.tcp.mss.get());
+        let (turns, mss) = (self.turns, self.mss);
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
         if side == Side::Server && piece.payload > 0 {
@@ -272,7 +275,7 @@ impl Load<'_> {
 }
 
 /// What has far fewer than 2³² values: a payload, the place of a connection.
-fn small(value: impl TryInto<u32>) -> u32 {
+pub(super) fn small(value: impl TryInto<u32>) -> u32 {
     value.try_into().unwrap_or(u32::MAX)
 }
 

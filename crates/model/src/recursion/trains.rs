@@ -1,0 +1,262 @@
+//! Trains: packets of one connection one behind the other of which nothing comes but acknowledgements, or with those nothing at all.
+//!
+//! Client and server know of each other by packets alone, which come in the order in which they were sent. So what one side does with
+//! a train may be done at once, ahead of what happens on the other side in the meantime, as long as nothing else is due on its own:
+//! no timer, no plan of the browser, no answer that is ready. Only where rounds may repeat ([`super::skip`]) both sides stay at one time.
+
+use super::browser::Browser;
+use super::connection::{Chunk, Connection, Content, Kind, Packet, Side, Turns};
+use super::load::{Buffers, HEADERS, Load, Mode};
+use super::parameters::Control;
+use super::route::Passage;
+use super::sender::{Hold, Piece};
+use super::skip::LEAST_SKIP;
+use super::ticks::Ticks;
+use super::wire::small;
+
+/// Segments that leave before it is seen whether there are too many.
+const LONGEST: u64 = 1 << 10;
+
+impl Packet {
+    /// Whether it is one more segment of the connection at `place`, which is its `generation`'s.
+    fn continues(&self, place: usize, generation: u32) -> bool {
+        self.kind == Kind::Segment && self.place() == place && self.generation == generation
+    }
+
+    /// The same on its way.
+    fn passing(self, passage: &Passage) -> Self {
+        let Passage { arrival, waited, served, .. } = *passage;
+        Self { arrival, waited, link: waited + served.rounded_up(), ..self }
+    }
+}
+
+impl Load<'_> {
+    /// The server sends what follows `first` and is like it.
+    #[inline(always)]
+    pub(crate) fn send_train(&mut self, place: usize, first: &Piece) {
+        if self.has_trains && !self.gave_up && first.payload == self.mss && self.turns != Turns::Segments {
+            self.send_following(place, first.hold);
+        }
+    }
+
+    #[inline(never)]
+    fn send_following(&mut self, place: usize, hold: Hold) {
+        if self.parameters.control == Control::FixedRate {
+            self.leave_out_at_set_rate(place);
+        }
+        let (now, mss) = (self.now, self.mss);
+        let connection = &mut self.buffers.connections[place];
+        let count = connection.server.sender.following(connection.left_of_turn()).min(LONGEST);
+        if count == 0 {
+            return;
+        }
+        let ack = connection.server.acknowledge(now, true);
+        let (generation, payload) = (connection.generation, small(mss));
+        let packet = Packet { generation, hold, payload, ack, ..Packet::bare(place, now) };
+        let mut sent = 0;
+        while sent < count {
+            let start = connection.server.sender.next;
+            let Some(push) = connection.server.sender.follow(now) else { break };
+            sent += 1;
+            let passage = self.down.pass(now, mss + HEADERS);
+            self.skipping.note(Side::Server, passage.found_idle);
+            if passage.is_dropped && self.mode == Mode::Wary {
+                self.gave_up = true;
+                break;
+            }
+            self.buffers.down.push_back(Packet { start, push, ..packet.passing(&passage) });
+        }
+        connection.server.sender.note_departure(now);
+        connection.take_more(sent * mss);
+    }
+
+    /// The client takes in the data that follows on a connection, as far as the browser makes nothing of it.
+    #[inline(always)]
+    pub(crate) fn take_in_train(&mut self, place: usize) {
+        if self.has_trains
+            && self.buffers.down.front().is_some_and(|packet| packet.place() == place)
+            && self.buffers.connections[place].client_only_listens()
+        {
+            self.take_in_data(place);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_data(&mut self, place: usize) {
+        // What repeats is looked for in the state of both sides at one time.
+        let (alone, may_repeat) = (self.alone_until(), self.may_repeat());
+        let Buffers { down, up, connections, making, browser, .. } = &mut *self.buffers;
+        let connection = &mut connections[place];
+        let Some((object, quiet)) = connection.quietly_read(browser) else { return };
+        let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
+        let (generation, timeout) = (connection.generation, connection.client.sender.timeout());
+        let mut taken = 0;
+        while let Some(packet) = down.front().filter(|packet| packet.continues(place, generation)) {
+            let (now, payload) = (packet.arrival, packet.payload());
+            let is_next = !may_repeat || (now <= making && up.front().is_none_or(|packet| now <= packet.arrival));
+            let client = &mut connection.client;
+            if payload == 0 || taken + payload > quiet || now >= alone || client.acks_at(now) || !is_next {
+                break;
+            }
+            (self.now, taken) = (now, taken + payload);
+            client.listen(now, packet, timeout);
+            let acks = client.acks_at(now);
+            connection.note_arrival(now, packet, self.rtt);
+            down.pop_front();
+            if acks {
+                let passage = self.up.pass(now, HEADERS);
+                self.skipping.note(Side::Client, passage.found_idle);
+                let ack = connection.client.acknowledge(now, false);
+                up.push_back(Packet { generation, ack, ..Packet::bare(place, now).passing(&passage) });
+                if passage.is_dropped && self.mode == Mode::Wary {
+                    self.gave_up = true;
+                    break;
+                }
+            }
+            connection.settle_delay(now);
+        }
+        connection.read_quietly(browser, object, taken);
+        self.set_timer(place, Side::Client);
+    }
+
+    /// Whether a server has so much to send that what it does may repeat, or may be given it.
+    fn may_repeat(&self) -> bool {
+        let Buffers { connections, making, .. } = &*self.buffers;
+        let (least, shares) = (LEAST_SKIP * self.mss, self.parameters.most_on_connection() > 1);
+        let mut open = connections.iter().filter(|connection| connection.open);
+        (shares && !making.is_empty())
+            || open.any(|each| each.server.sender.unsent() >= least || (shares && !each.asked.is_empty()))
+    }
+
+    /// Nothing is done before this that no packet asks for.
+    fn alone_until(&self) -> Ticks {
+        let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
+        self.buffers.timers.bound().min(planned)
+    }
+
+    /// The server takes in the acknowledgements that follow on a connection on which it has nothing to send.
+    #[inline(always)]
+    pub(crate) fn take_in_acks(&mut self, place: usize) {
+        if self.has_trains
+            && self.buffers.up.front().is_some_and(|packet| packet.place() == place)
+            && self.buffers.connections[place].server_only_listens()
+        {
+            self.take_in_acknowledgements(place);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_acknowledgements(&mut self, place: usize) {
+        let alone = self.alone_until();
+        let Buffers { up, connections, making, .. } = &mut *self.buffers;
+        let connection = &mut connections[place];
+        let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
+        while let Some(packet) = up.front().filter(|packet| packet.continues(place, connection.generation)) {
+            let (now, server) = (packet.arrival, &mut connection.server);
+            if packet.payload > 0 || now >= alone || now > making || server.sender.is_overdue(now) {
+                break;
+            }
+            server.take_in(now, packet);
+            connection.late = (packet.ack.held, packet.waited);
+            self.now = now;
+            up.pop_front();
+        }
+        self.set_timer(place, Side::Server);
+    }
+}
+
+impl Connection {
+    /// Whether the client has nothing to send, and hears no news of what it has sent.
+    fn client_only_listens(&self) -> bool {
+        self.client.sender.is_at_rest() && self.client.sender.in_flight() == 0
+    }
+
+    /// Whether the server has nothing to send.
+    fn server_only_listens(&self) -> bool {
+        self.server.sender.is_at_rest() && self.server.receiver.due.is_none()
+    }
+
+    /// How much of which object may still arrive without anything coming of it.
+    fn quietly_read(&self, browser: &Browser) -> Option<(usize, u64)> {
+        let Chunk { content: Content::Object(object), bytes } = *self.stream.front()? else { return None };
+        Some((object, browser.quiet(object).min(bytes.saturating_sub(1))))
+    }
+
+    /// So much of it has arrived.
+    fn read_quietly(&mut self, browser: &mut Browser, object: usize, bytes: u64) {
+        browser.objects[object].body += bytes;
+        if let Some(chunk) = self.stream.front_mut() {
+            chunk.bytes -= bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Recursion;
+    use super::super::load::Ending;
+    use super::super::parameters::Parameters;
+    use super::super::workload::{Workload, WorkloadObject};
+    use super::*;
+    use farhop_results::Architecture;
+    use farhop_units::{Bytes, Rate};
+    use proptest::prelude::*;
+
+    /// When each object began and ended, what the last byte waited for, and how the load ended.
+    fn told(parameters: &Parameters, workload: &Workload, mode: Mode, has_trains: bool) -> String {
+        let mut recursion = Recursion::new();
+        let mut load = Load::new(parameters, workload, &mut recursion.buffers, mode);
+        load.has_trains &= has_trains;
+        let ending = load.run();
+        let path = recursion.buffers.browser.critical_path([0; 2]);
+        let objects: Vec<_> = recursion.objects().collect();
+        if ending == Ending::Complete { format!("{path:?} {objects:?}") } else { format!("{ending:?}") }
+    }
+
+    /// From 2ⁿ on, as often in each power of two.
+    fn about(powers: core::ops::Range<u32>) -> impl Strategy<Value = u64> {
+        (powers, 0..64_u64).prop_map(|(power, part)| (1 << power) + ((part << power) >> 6))
+    }
+
+    proptest! {
+        #[test]
+        fn trains_arrive_when_their_packets_do(
+            (rate, up_rate, delay, up_delay, wan) in (about(6..17), about(5..17), about(0..9), about(0..9), 0..40_u64),
+            (profile, congestion, version) in (0..3_usize, 0..4_usize, 0..5_usize),
+            (architecture, wary, queue) in (0..Architecture::ALL.len(), any::<bool>(), about(2..12)),
+            (window, connections, flow) in (prop::option::of(about(11..20)), 1..8_u64, prop::option::of(about(6..15))),
+            sizes in prop::collection::vec((about(0..21), any::<bool>(), 0..4000_u64), 1..12),
+        ) {
+            let profile = ["linux", "rfc", "bsd-1997"][profile];
+            let congestion = ["cubic", "reno", "newreno", "bbr"][congestion];
+            let version = ["1.1", "1.0", "1.1-pipelined", "2", "3"][version];
+            let mut assignments = vec![
+                format!("link.down.rate={rate} kbit/s"),
+                format!("link.up.rate={up_rate} kbit/s"),
+                format!("link.down.delay={delay} ms"),
+                format!("link.up.delay={up_delay} ms"),
+                format!("wan.delay={wan} ms"),
+                format!("link.down.queue={queue} packets"),
+                format!("tcp.profile={profile}"),
+                format!("tcp.congestion={congestion}"),
+                format!("http.version={version}"),
+            ];
+            if matches!(version, "1.0" | "1.1") {
+                assignments.push(format!("http.connections={connections}"));
+            }
+            assignments.extend(window.map(|bytes| format!("tcp.max_window={bytes} B")));
+            let scenario = farhop_scenario::open("demo", &assignments).unwrap();
+            let mut parameters = Parameters::of_architecture(&scenario, Architecture::ALL[architecture], &Default::default());
+            parameters.flow_rate = flow.map(Rate::kbps).filter(|_| parameters.control == Control::FixedRate);
+            // Some responses are whole segments.
+            let (mss, head) = (parameters.tcp.mss.get(), parameters.response_header_bytes.get());
+            let size = |size: u64, whole| if whole { size.next_multiple_of(mss).max(head) - head } else { size };
+            let document = WorkloadObject::new(Bytes::new(20_000), None);
+            let named = sizes.iter().map(|(bytes, whole, at)| WorkloadObject::new(Bytes::new(size(*bytes, *whole)), Some((0, Bytes::new(*at)))));
+            let workload = Workload::new(&core::iter::once(document).chain(named).collect::<Vec<_>>()).unwrap();
+            let mode = if wary { Mode::Wary } else { Mode::Tolerant };
+            let [together, alone] = [true, false].map(|has_trains| told(&parameters, &workload, mode, has_trains));
+            prop_assert_eq!(together, alone);
+        }
+    }
+}
