@@ -56,9 +56,9 @@ impl Store<Packet> for Packets {
     fn look_at(&self, place: u32) {
         match place % 2 {
             0 => {
-                // It lies in two lines.
+                // It lies in two lines: that of its first byte, and that of its last.
                 let segment = &self.segments[place / 2];
-                look_at(&segment.sequence);
+                look_at(segment);
                 look_at(&segment.codepoint);
             }
             _ => look_at(&self.others[place / 2]),
