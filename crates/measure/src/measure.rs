@@ -4,10 +4,10 @@
 //! in one testbed: *cold* right after its boxes have found each other, then *warm* with what they have learned but an emptied store. The
 //! emulator's packet log gives the link's throughput, its lateness says whether a run counts.
 //!
-//! Direct loads can fall into groups one round trip apart although nothing was late. Linux's receive-window autotuning measures a round
-//! trip at a time, which is also the distance of the bursts on such a link, so microseconds decide what it counts; the window it then
-//! offers bounds how much the sender queues at once, and that whether it enlarges its send buffer (`tcp_should_expand_sndbuf`), so that
-//! a later object leaves in one flight or in two. Hence medians, with the fastest and the slowest load beside them.
+//! Direct loads can fall into groups one round trip apart although nothing was late. Which connection is free first is a matter of
+//! microseconds, and with it which objects share one; and how much a connection has carried says how large its congestion window and its send
+//! buffer are, so that a large object leaves in one flight or in two. The simulator's seeds have such groups, too. Hence medians, with the
+//! fastest and the slowest load beside them.
 
 use crate::MeasureError;
 use crate::accelerator::Accelerator;

@@ -69,7 +69,9 @@ fn every_architecture_has_a_time_between_the_limit_and_direct() {
         assert!(load.last_byte >= limit(&scenario), "{} is faster than light: {load:?}", architecture.word());
         // A proxy's first segment leaves before the rest is there: split takes 2.8 ms longer than direct, simulated too.
         let relaying = if *architecture == Architecture::Split { Duration::from_millis(3) } else { Duration::ZERO };
-        assert!(load.last_byte <= direct + relaying, "{} is slower than direct: {load:?}", architecture.word());
+        // What programs of boxes take is the server's, who takes no time here.
+        let most = direct + relaying + load.breakdown.server;
+        assert!(load.last_byte <= most, "{} is slower than direct: {load:?}", architecture.word());
     }
 }
 
@@ -185,7 +187,8 @@ fn browsers_and_servers_that_think_cost_what_they_think() {
 
 #[test]
 fn what_comes_unasked_waits_until_the_browser_asks() {
-    let scenario = scenario("demo", &[]);
+    // On its hosts programs take no time, which would pass while the browser waits.
+    let scenario = scenario("demo", &["tcp.profile=rfc"]);
     let time = |delays: [u64; 2]| {
         // A sheet, and a font that it names.
         let workload = flat(2, |index, object| {

@@ -22,8 +22,6 @@ pub(crate) struct Outcome {
     pub(crate) end: Duration,
     pub(crate) events: u64,
     pub(crate) hops: u64,
-    /// Packets that were dropped on the way.
-    pub(crate) dropped: u64,
 }
 
 /// Loads the scenario's page once.
@@ -78,8 +76,8 @@ fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<O
         objects: browser.timings().into_iter().map(|timing| since(began, timing)).collect(),
         link: samples(world, began, end),
     };
-    let (events, Traffic { hops, dropped, .. }) = (world.event_count(), world.network().traffic());
-    Ok(Outcome { load, end: end - began, events, hops, dropped })
+    let (events, Traffic { hops, .. }) = (world.event_count(), world.network().traffic());
+    Ok(Outcome { load, end: end - began, events, hops })
 }
 
 /// What an object took, its times counted from `began`.

@@ -49,7 +49,8 @@ pub struct Progress {
 /// Where users load pages, each replication is such a time of so many hours; there are as many as it takes, and as the scenario's
 /// `runs` allow, and the row tells of all their pages. Otherwise, where something is random the page is loaded as often as the
 /// scenario says, with the seeds that measured runs of `seed` have, and the row gives the median; where nothing is random once, as every
-/// load is the same. Between Linux's hosts a load is random as soon as a queue drops something.
+/// load is the same. Between Linux's hosts every load is random: how long they and their programs take is. The many requests of a log have
+/// the mean of that: they are made once unless the network is random.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
     simulate_with(scenario, seed, &mut |_| {})
 }
@@ -131,9 +132,8 @@ impl<'a> Task<'a> {
     /// Loads the page as often as it takes.
     fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, trace, .. } = *self;
-        // Who finds a queue full depends on microseconds.
-        let differs = |outcome: &Outcome| outcome.dropped > 0 && scenario.tcp.profile == Profile::Linux;
-        let outcomes: Vec<Outcome> = self.repeat(differs, |seed, run| {
+        let is_random = has_random_hosts(scenario) || has_random_network(scenario);
+        let outcomes: Vec<Outcome> = self.repeat(is_random, |seed, run| {
             let outcome = page_load::load(scenario, architecture, seed, run, trace)?;
             heard(Progress { architecture, run, reached: outcome.end, end: None });
             Ok(outcome)
@@ -161,31 +161,22 @@ impl<'a> Task<'a> {
     /// Makes a log's requests as often as it takes.
     fn replay(&self, log: &Log, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
-        let all: Vec<Replayed> = self.repeat(
-            |_| false,
-            |seed, run| {
-                let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
-                log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
-            },
-        )?;
+        let all: Vec<Replayed> = self.repeat(has_random_network(scenario), |seed, run| {
+            let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
+            log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
+        })?;
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation { rows: vec![report::of_log((scenario, log), architecture, &all)], ..cost })
     }
 
-    /// Does something as often as it is worth it, with the seed and the number of each run: several times where dice are rolled, or if what
-    /// comes of the first run `differs` from seed to seed.
+    /// Does something as often as it is worth it, with the seed and the number of each run: several times if it `is_random`.
     fn repeat<T>(
         &self,
-        differs: impl Fn(&T) -> bool,
+        is_random: bool,
         mut one: impl FnMut(u64, u32) -> Result<T, SimError>,
     ) -> Result<Vec<T>, SimError> {
-        let mut all = vec![one(seeds::of_run(self.seed, 0), 0)?];
-        if is_random(self.scenario) || differs(&all[0]) {
-            for run in 1..self.scenario.run.runs {
-                all.push(one(seeds::of_run(self.seed, run), run)?);
-            }
-        }
-        Ok(all)
+        let runs = if is_random { self.scenario.run.runs.max(1) } else { 1 };
+        (0..runs).map(|run| one(seeds::of_run(self.seed, run), run)).collect()
     }
 }
 
@@ -202,8 +193,13 @@ fn why_not_carried(scenario: &Scenario, chain: Chain) -> Option<&'static str> {
     (reads && scenario.log.is_some()).then_some("boxes that prefetch read pages, and a log has none")
 }
 
-/// Whether loads can differ from seed to seed.
-fn is_random(scenario: &Scenario) -> bool {
+/// Whether hosts take another time with each seed; QUIC answers at once on every one.
+fn has_random_hosts(scenario: &Scenario) -> bool {
+    scenario.tcp.profile == Profile::Linux && scenario.http.version != HttpVersion::Http3
+}
+
+/// Whether what the network does to packets differs from seed to seed.
+fn has_random_network(scenario: &Scenario) -> bool {
     let random = |channel: &ChannelConfig| {
         is_contended(&channel.access) || [&channel.down, &channel.up].into_iter().any(rolls_dice)
     };

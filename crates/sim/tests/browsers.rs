@@ -1,5 +1,7 @@
 //! Versions of HTTP, keys and names: what they cost, beside the model, and what they are for.
 
+mod loads;
+
 use farhop_model::recursion::{Parameters, Recursion, Workload};
 use farhop_results::Row;
 use farhop_scenario::{Object, Page, Reference, Scenario, open};
@@ -50,17 +52,17 @@ fn beside_the_model(name: &str, assignments: &[&str]) -> Option<(f64, f64)> {
 fn of_scenario(scenario: &Scenario) -> Option<(f64, f64)> {
     let workload = Workload::of(&scenario.page).expect("a page");
     let load = Recursion::new().load(&Parameters::of(scenario), &workload).expect("it loads");
-    let simulated = row(scenario).page_load_s;
-    (load.late_acks == 0).then_some((load.last_byte.as_secs_f64() / simulated - 1.0, simulated))
+    let model = load.last_byte.as_secs_f64();
+    let simulated = loads::beside(model, scenario);
+    (load.late_acks == 0).then_some((model / simulated - 1.0, simulated))
 }
 
-/// What the model may be off. Its HTTP/3 is TCP with QUIC's sizes, pace and delays, but not its frames and exact windows. Linux's hosts take
-/// up to 100 µs to answer, of which parallel connections make more.
+/// What the model may be off from what seeds say. Its HTTP/3 is TCP with QUIC's sizes, pace and delays, but not its frames and exact windows.
 fn most(profile: &str, version: &str) -> f64 {
     match version.trim_start_matches("http.version=") {
         "3" => 0.01,
         _ if profile.ends_with("rfc") => 1e-5,
-        "1.0" | "1.1" => 0.03,
+        "1.0" | "1.1" => loads::CLOSE,
         _ => 1e-3,
     }
 }

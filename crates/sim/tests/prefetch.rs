@@ -1,5 +1,7 @@
 //! Boxes that prefetch: against the model, and what losses cost them.
 
+mod loads;
+
 use farhop_model::recursion::{ProxySettings, Recursion, Workload};
 use farhop_results::{Architecture, Load};
 use farhop_scenario::{Scenario, open};
@@ -20,12 +22,12 @@ fn load(name: &str, assignments: &[&str]) -> Load {
 /// The model's time and the simulator's.
 fn both(name: &str, architecture: Architecture, assignments: &[&str]) -> [f64; 2] {
     let word = format!("run.architectures={architecture}");
-    let assignments = [assignments, &[&word]].concat();
-    let scenario = scenario(name, &assignments);
+    let scenario = scenario(name, &[assignments, &[&word]].concat());
     let workload = Workload::of(&scenario.page).expect("it is a page");
     let settings = ProxySettings::of(&scenario);
     let model = Recursion::new().load_through(&scenario, &workload, architecture, &settings).expect("it knows all");
-    [model.last_byte.as_secs_f64(), load(name, &assignments).page_load_s]
+    let model = model.last_byte.as_secs_f64();
+    [model, loads::beside(model, &scenario)]
 }
 
 const NEAR: &str = "prefetch.at=terminal";
@@ -43,7 +45,6 @@ fn a_prefetching_proxy_takes_as_long_as_the_model_says() {
         for more in ["title=x", "wan.delay=30 ms"] {
             for at in [NEAR, FAR] {
                 let error = difference(name, Architecture::PrefetchConventional, &[more, at]);
-                // Linux's hosts take up to 100 µs to answer.
                 assert!(error.abs() < 1e-3, "{name}, {more}, {at}: {error:+.6}");
             }
         }

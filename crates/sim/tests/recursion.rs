@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and may print")]
 
 use farhop_model::recursion::{Parameters, Recursion, Workload};
-use farhop_scenario::{Profile, Scenario, open};
+use farhop_scenario::{Congestion, Scenario, open};
 use farhop_sim::simulate;
 use farhop_units::Probability;
 
@@ -54,7 +54,9 @@ fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
 }
 
 /// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of so many.
-const SEEDS: u64 = 9;
+const SEEDS: u32 = 9;
+/// In which of seven phases BBR's cycle begins is drawn, in the model too; so many seeds show what each makes of a load.
+const SEEDS_OF_BBR: u32 = 25;
 /// As close as the model has to be, unless seeds are further apart.
 const CLOSE: f64 = 0.005;
 
@@ -64,6 +66,8 @@ struct Compared {
     sim: f64,
     /// How far apart seeds are.
     spread: f64,
+    /// Not far from between what two of them say.
+    is_among_them: bool,
     late_acks: u64,
 }
 
@@ -78,19 +82,19 @@ impl Compared {
 }
 
 fn compare(name: &str, assignments: Vec<String>) -> Option<Compared> {
-    let scenario: Scenario = open(name, &assignments).unwrap();
-    let seeds = if scenario.tcp.profile == Profile::Linux { SEEDS } else { 1 };
-    let simulated = (1..=seeds).map(|seed| simulate(&scenario, seed).rows.first().map(|row| row.page_load_s));
-    let mut simulated: Vec<f64> = simulated.collect::<Option<_>>()?;
+    let mut scenario: Scenario = open(name, &assignments).unwrap();
+    scenario.run.runs = if scenario.tcp.congestion == Congestion::Bbr { SEEDS_OF_BBR } else { SEEDS };
+    let mut simulated: Vec<f64> = simulate(&scenario, 1).loads.iter().map(|load| load.page_load_s).collect();
     simulated.sort_by(f64::total_cmp);
-    let sim = simulated[simulated.len() / 2];
+    let sim = *simulated.get(simulated.len() / 2)?;
     let spread = simulated[simulated.len() - 1] / simulated[0] - 1.0;
     let workload = Workload::of(&scenario.page).unwrap();
     let load = Recursion::new().load(&Parameters::of(&scenario), &workload).unwrap();
     let total = load.breakdown.total().as_secs_f64();
     let model = load.last_byte.as_secs_f64();
     assert!((total - model).abs() < 1e-6 * model.max(1e-3), "{assignments:?}: {load:?}");
-    Some(Compared { assignments, model, sim, spread, late_acks: load.late_acks })
+    let is_among_them = (model / model.clamp(simulated[0], simulated[simulated.len() - 1]) - 1.0).abs() < CLOSE;
+    Some(Compared { assignments, model, sim, spread, is_among_them, late_acks: load.late_acks })
 }
 
 /// Mean and largest error of so many cases, and the worst ones in print.
@@ -216,7 +220,8 @@ fn expected_losses_are_of_the_right_size() {
     assert!(errors[errors.len() / 2] < 0.1 && errors[errors.len() - 1] < 0.5);
 }
 
-/// Those whose links do nothing that the recursion leaves out, and whose round trips are below the first timeout.
+/// Those whose links do nothing that the recursion leaves out, and whose round trips are below the first timeout. Which connection is free
+/// first may be a matter of microseconds and of a round trip in the end; then the model is one of the seeds' cases.
 #[test]
 fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
     let shipped = [
@@ -233,7 +238,10 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
         "nz-us",
     ];
     let only_direct = || vec!["run.architectures=direct".to_owned()];
-    let mut cases: Vec<Compared> = shipped.into_iter().filter_map(|name| compare(name, only_direct())).collect();
-    let (mean, most) = errors(&mut cases);
+    let cases = shipped.into_iter().filter_map(|name| compare(name, only_direct()));
+    let (mut alike, mut apart): (Vec<_>, Vec<_>) = cases.partition(|case| case.spread < CLOSE);
+    let (mean, most) = errors(&mut alike);
     assert!(mean < 1e-3 && most < CLOSE);
+    errors(&mut apart);
+    assert!(!alike.is_empty() && apart.iter().all(|case| case.is_among_them));
 }

@@ -73,7 +73,7 @@ pub struct Endpoint {
     ecn: bool,
     connected: bool,
     closed: bool,
-    /// When the host gets to answer what has arrived, if it is to.
+    /// When the host gets to answer what has arrived, or its program to send, if it is to.
     answering: Option<Instant>,
     /// When the next timer runs out.
     due: Option<Instant>,
@@ -86,8 +86,7 @@ impl Endpoint {
     /// If `config`'s segments carry nothing.
     pub fn connect(now: Instant, config: &TcpConfig) -> Result<Self, TcpError> {
         let mut endpoint = Self::listen(config)?;
-        endpoint.sender.open_actively();
-        endpoint.flush(now);
+        endpoint.open(now);
         Ok(endpoint)
     }
 
@@ -104,26 +103,33 @@ impl Endpoint {
     }
 
     /// What happens at random at this end's host, where the profile's hosts have any such: it has been up for `uptime` when time begins,
-    /// which tells when its clock ticks, and how long it takes to answer is drawn from `reactions`. An endpoint that is not told is on a
-    /// host that has just begun, and that always takes the same times.
+    /// which tells when its clock ticks, and how long it and its programs take is drawn from `reactions`. An endpoint that is not told is on
+    /// a host that has just begun, that always takes the same times, and whose programs run at once.
     pub fn set_host(&mut self, uptime: Duration, reactions: Stream) {
         self.sender.reactions = Dice::new(reactions);
+        self.sender.has_programs = true;
         self.sender.timers.run_since(uptime);
         self.receiver.acks.timers.run_since(uptime);
+    }
+
+    /// The application opens the connection: the SYN leaves as soon as the host lets it.
+    pub fn open(&mut self, now: Instant) {
+        self.sender.open_actively();
+        self.run_program(now);
     }
 
     /// The application has `bytes` more to send. Ignored after [`Endpoint::close`].
     pub fn write(&mut self, now: Instant, bytes: Bytes) {
         self.handle_timeout(now);
         self.sender.write(bytes);
-        self.flush(now);
+        self.run_program(now);
     }
 
     /// The application will send no more: a FIN follows the data.
     pub fn close(&mut self, now: Instant) {
         self.handle_timeout(now);
         self.sender.close();
-        self.flush(now);
+        self.run_program(now);
     }
 
     /// Of what has been received the application has not read `unread` bytes: the window that is offered is smaller by that, and
@@ -258,6 +264,17 @@ impl Endpoint {
     fn round_trip(&self) -> RoundTrip {
         let rtt = &self.sender.rtt;
         RoundTrip { smoothed: rtt.smoothed(), rto: rtt.rto() }
+    }
+
+    /// What the program wants to send leaves once its host lets it run.
+    fn run_program(&mut self, now: Instant) {
+        match self.sender.waking() {
+            Some(span) => {
+                self.answering.get_or_insert(now + span);
+                self.set_due();
+            }
+            None => self.flush(now),
+        }
     }
 
     /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
@@ -448,6 +465,7 @@ mod tests {
                 server.handle_segment(at(100), &ack);
                 outputs(&mut server);
                 server.write(at(100), config.mss * 30);
+                server.handle_timeout(at(101));
                 outputs(&mut server);
                 let next = Segment { acknowledgment: Some(Sequence::FIRST_BYTE + config.mss * 2), ..ack };
                 server.handle_segment(at(200), &next);
@@ -460,6 +478,41 @@ mod tests {
         assert_eq!(reactions(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
         let linux = reactions(Profile::Linux);
         assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(100)), "{linux:?}");
+    }
+
+    #[test]
+    fn programs_of_a_linux_host_take_a_little_to_connect_and_each_seeds_programs_another_time() {
+        let spans = |profile| {
+            let connected = |seed: u64| {
+                let mut client = Endpoint::listen(&TcpConfig::of(profile)).expect("a controller there is");
+                client.set_host(Duration::ZERO, Stream::new(seed, 0));
+                client.open(at(0));
+                client.handle_timeout(at(1));
+                transmit_times(&mut client)[0].since(at(0))
+            };
+            (0..20).map(connected).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(spans(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
+        let linux = spans(Profile::Linux);
+        assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(400)), "{linux:?}");
+    }
+
+    #[test]
+    fn what_a_program_writes_leaves_when_it_runs_and_what_is_acknowledged_at_once_does_not_wait_for_it() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut server = Endpoint::listen(&config).expect("CUBIC is there");
+        server.set_host(Duration::ZERO, Stream::new(1, 0));
+        server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+        let (sequence, acknowledgment) = (Sequence::FIRST_BYTE, Some(Sequence::FIRST_BYTE));
+        let (payload, window) = (Bytes::new(200), Bytes::kb(64));
+        outputs(&mut server);
+        let request = Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() };
+        server.handle_segment(at(100), &request);
+        server.write(at(100), config.mss);
+        assert_eq!(transmit_times(&mut server), [at(100)], "the acknowledgement");
+        let due = server.next_timeout().expect("there is something to send");
+        server.handle_timeout(due);
+        assert!(due > at(100) && transmit_times(&mut server) == [due]);
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub(crate) struct Sender {
     unsettled: bool,
     /// How long the host takes each time.
     pub(crate) reactions: Dice,
+    /// Its programs take a time, too.
+    pub(crate) has_programs: bool,
 }
 
 impl Sender {
@@ -147,6 +149,7 @@ impl Sender {
             linear_timeouts: 0,
             unsettled: false,
             reactions: Dice::new(Stream::new(0, 0)),
+            has_programs: false,
         })
     }
 
@@ -233,12 +236,19 @@ impl Sender {
     /// flows that clock themselves fall into step, and it is always the same packets that find a queue full (Floyd & Jacobson, "On
     /// traffic phase effects in packet-switched gateways", 1992).
     pub(crate) fn reaction(&mut self) -> Option<Duration> {
-        let most = u64::try_from(self.behavior.reaction.as_nanos()).unwrap_or(0);
         let has_more = self.written > self.next || self.scoreboard.lost() > 0;
-        if most == 0 || !has_more || !self.is_established() {
-            return None;
-        }
-        Some(Duration::from_nanos(self.reactions.below(most)))
+        if !has_more || !self.is_established() { None } else { self.draw(self.behavior.reaction) }
+    }
+
+    /// How long it takes until the program runs that has something to send.
+    pub(crate) fn waking(&mut self) -> Option<Duration> {
+        if self.has_programs { self.draw(self.behavior.waking) } else { None }
+    }
+
+    /// Anything up to `most`, if that is anything.
+    fn draw(&mut self, most: Duration) -> Option<Duration> {
+        let most = u64::try_from(most.as_nanos()).unwrap_or(0);
+        (most > 0).then(|| Duration::from_nanos(self.reactions.below(most)))
     }
 
     /// The next segment to send now; to be called until there is none.

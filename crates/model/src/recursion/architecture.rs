@@ -15,7 +15,7 @@
 //! | `tunnel` | one, up from the start | set, both ways | a delay | the client's, whose connections share it |
 //! | `accelerated` | one, up from the start | set, both ways | a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
-//! Assumed throughout: proxies take no time; the lan's hops are passed in each round trip of the link, so that a handshake that the
+//! Assumed throughout: proxies take no more time than Linux's programs; the lan's hops are passed in each round trip of the link, so that a handshake that the
 //! terminal answers is counted at the link's length where the link's own is awaited anyway, and takes the lan's round trip where connections are up, two of
 //! them if the client asks for a tunnel (CONNECT); keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
 //! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` and `prefetch-conventional` far are `split`, near it is `direct`, and over
@@ -26,6 +26,7 @@
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first. Requests
 //! for what comes unasked are held at the terminal, and cost nothing.
 
+use super::habits::Habits;
 use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip};
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
@@ -124,14 +125,20 @@ impl Parameters {
     fn split(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
         (parameters.down[0], parameters.up[2]) = (nothing(), nothing());
-        let wan = round_trip(&scenario.wan);
+        let (wan, program) = (round_trip(&scenario.wan), parameters.program());
+        // The proxy connects; it asks, and the server answers.
+        let [connection, response] = [1, 2].map(|programs| wan + program * programs);
         parameters.is_relayed = true;
-        parameters.delays = Delays { response: wan, tls: wan, connection: wan, ..Delays::default() };
+        parameters.delays = Delays { response, tls: response, connection, ..Delays::default() };
         parameters
     }
 
     fn multiplexed(scenario: &Scenario, settings: &ProxySettings) -> Self {
         let mut parameters = Self::split(scenario).within(settings.connections.max(1)).answered_near(scenario, 1);
+        // The client and the terminal, and the programs of the trunk's two ends: TCP, too.
+        let programs = parameters.program() * 4;
+        parameters.delays.response += programs;
+        parameters.delays.tls += programs;
         let overhead = MULTIPLEXING_OVERHEAD.get();
         let mss = &mut parameters.tcp.mss;
         *mss = Bytes::new(mss.get().saturating_sub(overhead).max(mss.get().min(1)));
@@ -142,7 +149,12 @@ impl Parameters {
 
     /// The client asks the terminal for each connection (RFC 9110 §9.3.6: CONNECT).
     fn tunnel(scenario: &Scenario, settings: &ProxySettings) -> Self {
-        Self::split(scenario).within(1).answered_near(scenario, 2).at_rate(scenario, settings.rate)
+        let mut parameters = Self::split(scenario).within(1).answered_near(scenario, 2);
+        // The client and the terminal.
+        let programs = parameters.program() * 2;
+        parameters.delays.response += programs;
+        parameters.delays.tls += programs;
+        parameters.at_rate(scenario, settings.rate)
     }
 
     /// Boxes that read what is asked for: the client still has no more at once than its own connections to the terminal.
@@ -151,6 +163,8 @@ impl Parameters {
         let (http, mut delays) = (&scenario.http, split.delays);
         // The terminal answers what comes on a connection one after the other.
         let outstanding = if http.version == HttpVersion::Http11Pipelined { 1 } else { http.connections.max(1) };
+        // Of the client and of the terminal, which has what the client gets.
+        delays.response += split.program() * 2;
         if http.version == HttpVersion::Http10 {
             // Each request has a connection of its own to the server, too.
             delays.response += core::mem::take(&mut delays.connection);
@@ -179,6 +193,11 @@ impl Parameters {
         self
     }
 
+    /// What a program of a host takes to connect, ask or answer.
+    fn program(&self) -> Duration {
+        Habits::of(&self.tcp).waking.to_duration()
+    }
+
     /// Both ends keep to a set rate.
     fn at_rate(self, scenario: &Scenario, rate: Option<Rate>) -> Self {
         let mut parameters = Self { control: Control::FixedRate, is_relayed: false, ..self };
@@ -198,19 +217,19 @@ impl Parameters {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
         parameters.asks_ahead = true;
-        let lan = round_trip(&scenario.lan);
+        let (lan, program) = (round_trip(&scenario.lan), parameters.program());
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
-        parameters.delays.document = lan.saturating_mul(2);
+        parameters.delays.document = lan.saturating_mul(2) + program * 3;
         parameters
     }
 
     /// The prefetcher at the gateway has everything that the document names by the time it is asked for.
     fn prefetching_far(scenario: &Scenario) -> Self {
         let mut parameters = Self { is_relayed: false, ..Self::split(scenario) };
-        let wan = round_trip(&scenario.wan);
+        let document = round_trip(&scenario.wan).saturating_mul(2) + parameters.program() * 3;
         parameters.lookup = Duration::ZERO;
-        parameters.delays = Delays { document: wan.saturating_mul(2), ..Delays::default() };
+        parameters.delays = Delays { document, ..Delays::default() };
         parameters
     }
 }

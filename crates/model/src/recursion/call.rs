@@ -68,7 +68,8 @@ impl Load<'_> {
         let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
         let resolved = &mut self.buffers.resolved;
         resolved.resize(resolved.len().max(host + 1), None);
-        let due = *resolved[host].get_or_insert(now + lookup);
+        let resolved = *resolved[host].get_or_insert(now + lookup);
+        let due = now.max(resolved) + self.waking(place);
         if due > now {
             self.plan(due, Planned::Dial { place });
         } else {
@@ -115,9 +116,10 @@ impl Load<'_> {
 
     /// The handshake begins; where connections are up, that with the box that has them.
     pub(crate) fn dial(&mut self, place: usize) {
-        let clock = self.clock();
+        let (clock, waking) = (self.clock(), self.waking(place));
         let call = &mut self.buffers.calls[place];
-        (call.dialled, call.connected) = (clock, clock);
+        // The program's time is the handshake's, not that of the name.
+        (call.dialled, call.connected) = (clock.since(waking), clock);
         if self.parameters.is_established {
             let answered = Ticks::of(self.parameters.delays.opening);
             if answered > Ticks::ZERO {
@@ -128,6 +130,12 @@ impl Load<'_> {
         let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
         self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
         self.await_answer(place, Side::Client);
+    }
+
+    /// How long the client's program takes to connect; what boxes take is part of their delays.
+    fn waking(&self, place: usize) -> Ticks {
+        let is_established = self.parameters.is_established;
+        if is_established { Ticks::ZERO } else { self.buffers.connections[place].client.sender.habits.waking }
     }
 
     /// The handshake is over.
@@ -142,7 +150,7 @@ impl Load<'_> {
         match self.parameters.tls_rounds().get(self.buffers.calls[call].tls_done) {
             Some(&Flights { client, server }) => {
                 let (request, response) = (client.get(), server.get());
-                self.ask_over(call, Exchange { content: Content::Keys { call }, request, response });
+                _ = self.ask_over(call, Exchange { content: Content::Keys { call }, request, response });
             }
             None => {
                 self.buffers.browser.set_ready(call);
@@ -163,15 +171,13 @@ impl Load<'_> {
         }
     }
 
-    /// The client sends what it asks on a call. Where calls share connections all of one instant leaves together.
-    pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) {
+    /// The client sends what it asks on a call; whether it has left. Where calls share connections all of one instant leaves together.
+    pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) -> bool {
         let place = self.carrier(call, Side::Client, exchange.request);
         let connection = &mut self.buffers.connections[place];
         connection.asked.push_back(exchange);
         connection.client.write(exchange.request);
-        if self.parameters.carriers() == 0 {
-            self.flush(place, Side::Client);
-        }
+        self.parameters.carriers() == 0 && self.run_program(place, Side::Client)
     }
 
     /// The call that `content` goes over, if it was asked for.

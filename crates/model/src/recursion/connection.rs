@@ -147,6 +147,15 @@ impl End {
         self.answering = at;
     }
 
+    /// Whether what the program has written leaves later, when its host lets it run.
+    pub(crate) fn writes_later(&mut self, now: Ticks) -> bool {
+        let waking = self.sender.habits.waking;
+        if waking > Ticks::ZERO {
+            self.answering = self.answering.min(now + waking);
+        }
+        waking > Ticks::ZERO
+    }
+
     /// Something is to be answered.
     pub(crate) fn is_answering(&self) -> bool {
         self.answering < Ticks::NEVER

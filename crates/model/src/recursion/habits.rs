@@ -50,6 +50,8 @@ pub(crate) struct Habits {
     pub(crate) batches: bool,
     /// How long a host takes to answer an acknowledgement with data: what interrupts, wake-ups and queues take on average.
     pub(crate) reaction: Ticks,
+    /// And how long a program takes on average to connect, ask or answer.
+    pub(crate) waking: Ticks,
     /// Timers run out with [`jiffies`], not to the nanosecond.
     pub(crate) has_jiffies: bool,
     /// Retransmission timeout: least as a whole, least of its variance term, and before the first sample (RFC 6298 §2).
@@ -95,6 +97,7 @@ impl Habits {
             counts_segments: false,
             batches: false,
             reaction: Ticks::ZERO,
+            waking: Ticks::ZERO,
             has_jiffies: false,
             rto_min: MS(1000),
             rto_min_variance: Ticks::ZERO,
@@ -124,6 +127,7 @@ impl Habits {
                 counts_segments: true,
                 batches: true,
                 reaction: Ticks::from_micros(50),
+                waking: Ticks::from_micros(200),
                 has_jiffies: true,
                 rto_min: MS(200),
                 rto_min_variance: MS(200),

@@ -92,10 +92,10 @@ impl Load<'_> {
         // What comes to it over another connection comes packet by packet.
         let first = if self.parameters.is_relayed { bytes.min(self.parameters.tcp.mss.get()) } else { bytes };
         connection.server.write(first);
-        self.flush(place, Side::Server);
+        self.run_program(place, Side::Server);
         if first < bytes {
             self.buffers.connections[place].server.write(bytes - first);
-            self.flush(place, Side::Server);
+            self.run_program(place, Side::Server);
         }
         if let Content::Object(object) = content {
             self.push_named(making, object);

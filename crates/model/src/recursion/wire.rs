@@ -21,7 +21,11 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let mss = tcp.mss.get();
     let initial = mss * u64::from(tcp.initial_window);
     let is_quic = parameters.http == Http::Http3;
-    let habits = if is_quic { Habits::of_quic(tcp) } else { Habits::of(tcp) };
+    let mut habits = if is_quic { Habits::of_quic(tcp) } else { Habits::of(tcp) };
+    if parameters.is_established {
+        // What two boxes carry between them waits for no program of its own.
+        habits.waking = Ticks::ZERO;
+    }
     let counts_bytes = habits.byte_counting;
     let window = || match tcp.congestion {
         // Without a model of the path what fills it is slow start.
@@ -96,6 +100,17 @@ impl Load<'_> {
         }
         self.flush(place, side);
         true
+    }
+
+    /// Sends what a program has written, at once or when it gets to it; which of both.
+    pub(crate) fn run_program(&mut self, place: usize, side: Side) -> bool {
+        let is_later = self.buffers.connections[place].end(side).writes_later(self.now);
+        if is_later {
+            self.set_timer(place, side);
+        } else {
+            self.flush(place, side);
+        }
+        !is_later
     }
 
     #[inline(always)]
@@ -228,8 +243,7 @@ impl Load<'_> {
         self.note_request(call, object, header);
         let request = self.workload.request(object, self.parameters.request_bytes);
         let response = header + self.workload.size(object);
-        self.ask_over(call, Exchange { content: Content::Object(object), request, response });
-        if self.parameters.carriers() == 0 {
+        if self.ask_over(call, Exchange { content: Content::Object(object), request, response }) {
             let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
             self.buffers.browser.objects[object].request_waited = waited;
         }

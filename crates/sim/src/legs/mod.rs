@@ -128,8 +128,9 @@ impl Legs {
         let flow = || Transport::Flow { unsent: Bytes::ZERO, closes: false };
         Ok(match protocol {
             Protocol::Tcp => {
-                let mut ends = [Endpoint::connect(now, tcp)?, Endpoint::listen(tcp)?];
+                let mut ends = [Endpoint::listen(tcp)?, Endpoint::listen(tcp)?];
                 (0..).zip(&mut ends).for_each(|(side, end)| self.put_on_host(side, end));
+                ends[0].open(now);
                 ends.map(Transport::Tcp)
             }
             Protocol::Rwbp | Protocol::Multiplexed | Protocol::Tunnel | Protocol::Accelerated => [flow(), flow()],

@@ -57,8 +57,11 @@ fn a_page_is_loaded_once_unless_something_is_random() {
     let lossy = simulate(&scenario("demo", &["link.down.loss=1 %", "run.runs=5", "run.architectures=direct"]), 1);
     assert_eq!((lossy.loads.len(), lossy.rows[0].runs), (5, 5));
     assert!(lossy.rows[0].page_load_min_s < lossy.rows[0].page_load_s);
-    let clean = simulate(&scenario("demo", &["run.runs=5", "run.architectures=direct"]), 1);
-    assert_eq!((clean.loads.len(), clean.rows[0].runs), (1, 1));
+    for (settings, runs) in [("tcp.profile=rfc", 1), ("http.version=3", 1), ("tcp.profile=linux", 5)] {
+        let clean = simulate(&scenario("demo", &[settings, "run.runs=5", "run.architectures=direct"]), 1);
+        assert_eq!((u32::try_from(clean.loads.len()), clean.rows[0].runs), (Ok(runs), runs), "{settings}");
+        assert_eq!(clean.rows[0].page_load_min_s < clean.rows[0].page_load_max_s, runs > 1, "{settings}");
+    }
 }
 
 #[test]
