@@ -203,6 +203,10 @@ fn keys_are_agreed_on_across_what_lies_behind_the_gateway() {
             assert!(off.abs() < 0.005, "{architecture} {keys}: {:.2} % off", off * 100.0);
         }
     }
+    for keys in ["http.tls=1.2", "http.tls=1.3"] {
+        let off = from_predicted(Split, &[keys, "wan.delay=25 ms", "page.objects=1", "page.size=20 kB"]);
+        assert!(off.abs() < 0.005, "{keys}: {:.2} % off", off * 100.0);
+    }
 }
 
 /// The client asks the terminal for each connection before it can say anything about keys.

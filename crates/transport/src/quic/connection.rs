@@ -189,7 +189,8 @@ impl Connection {
 
     /// Until now the application had nothing to send that the window would have let out.
     fn note_starvation(&mut self) {
-        if !self.content.wants() && self.control.has_room(self.flight.in_flight()) {
+        let asks = self.flight.rate.is_some();
+        if asks && !self.content.wants() && self.control.has_room(self.flight.in_flight()) {
             self.starve();
         }
     }

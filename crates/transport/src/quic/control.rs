@@ -224,3 +224,34 @@ fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Contro
         Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(datagram, initial))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_long_as_a_loss_is_repaired_a_model_of_the_path_lets_out_what_has_arrived() {
+        let config = QuicConfig { sending: Sending::Congestion(Congestion::Bbr), ..QuicConfig::default() };
+        let mut control = Control::new(&config);
+        let (datagram, before, next) = (Bytes::new(config.datagram_bytes()), control.window(), 12);
+        let sample = RateSample { newly_delivered: datagram, in_flight: datagram * 4, ..RateSample::default() };
+        control.handle_lost(Losses { latest: Some(3), is_persistent: false }, next, None);
+        control.follow_sample(&RateSample { newly_lost: datagram, ..sample });
+        assert_eq!(control.window(), datagram * 5);
+        let covered = Covered { is_new: true, bytes: datagram.get(), ..Covered::default() };
+        control.handle_acknowledged(Instant::START, &covered, next - 1, next + 4, None);
+        control.follow_sample(&sample);
+        assert!(control.window() < before, "what was sent before it was known says nothing of the repair");
+        control.handle_acknowledged(Instant::START, &covered, next, next + 5, None);
+        control.follow_sample(&sample);
+        assert!(control.window() >= before, "{} after {before}", control.window());
+    }
+
+    #[test]
+    fn a_path_that_was_gone_begins_with_the_least_window() {
+        let config = QuicConfig { sending: Sending::Congestion(Congestion::Bbr), ..QuicConfig::default() };
+        let mut control = Control::new(&config);
+        control.handle_lost(Losses { latest: Some(3), is_persistent: true }, 12, None);
+        assert_eq!(control.window(), Bytes::new(config.datagram_bytes()) * LEAST_WINDOW);
+    }
+}
