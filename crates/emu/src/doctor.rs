@@ -5,6 +5,7 @@
 use crate::device::{Device, DeviceKind};
 use crate::instance::{self, NETNS, STATE};
 use crate::netfilter::{self, Masquerade, Table};
+use crate::preemption::Preemption;
 use crate::tun::TUN_CONTROL;
 use crate::user_namespace::{self, Rights};
 use crate::wakefulness::Wakefulness;
@@ -62,6 +63,7 @@ pub fn doctor() -> Vec<Finding> {
     findings.push(Finding::of("ip", true, ip()));
     findings.push(congestion_controls());
     findings.push(Finding::of("real-time priority", false, real_time()));
+    findings.push(Finding::of("preemption", false, preemption()));
     findings.push(Finding::of("processors kept awake", false, awake()));
     findings.push(leftovers);
     findings
@@ -229,6 +231,22 @@ fn become_real_time() -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: 1 };
     // SAFETY: the parameters live through the call; 0 names the calling thread.
     Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }).map(drop)
+}
+
+fn preemption() -> Result<String, EmuError> {
+    let waits = |mode: &str| {
+        Err(EmuError::Unavailable {
+            needs: "a kernel that preempts",
+            problem: format!("preempt={mode}: beside busy programs packets wait until a system call has ended"),
+            remedy: "start the kernel with `preempt=full`; with two processors this matters most",
+        })
+    };
+    match Preemption::find() {
+        Some(Preemption::None) => waits("none"),
+        Some(Preemption::Voluntary) => waits("voluntary"),
+        Some(Preemption::Full) => Ok("programs' system calls are interrupted for the link's thread".to_owned()),
+        None => Ok("this kernel does not tell".to_owned()),
+    }
 }
 
 fn awake() -> Result<String, EmuError> {

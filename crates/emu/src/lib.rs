@@ -41,6 +41,7 @@ mod netlink;
 mod network;
 mod options;
 mod outside;
+mod preemption;
 mod process;
 mod record;
 mod shutdown;
