@@ -1,6 +1,6 @@
 //! The same objects fetched by an independent client, curl, over the same testbed: do times and bytes agree?
 //!
-//! curl cannot find objects in HTML, so both fetch one object at a time, each on a connection of its own (HTTP/1.0). What curl needs to
+//! curl cannot find objects in HTML, so both fetch one object at a time, each on a connection of its own (HTTP/1.0, without TLS). What curl needs to
 //! start as a program is left out: its times are those that it gives itself for each transfer, put together.
 
 use crate::digest::sha256;
@@ -8,7 +8,7 @@ use crate::error::MeasureError;
 use crate::session::{Session, Work};
 use bytes::Bytes;
 use farhop_emu::Host;
-use farhop_scenario::{HttpConfig, HttpVersion, Scenario};
+use farhop_scenario::{HttpConfig, HttpVersion, Scenario, Tls};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct Crosscheck {
 /// # Errors
 /// The testbed or curl cannot be had, a load fails, or one of the two does not bring exactly the origin's bytes.
 pub fn crosscheck(scenario: &Scenario) -> Result<Crosscheck, MeasureError> {
-    let http = HttpConfig { version: HttpVersion::Http10, connections: 1, ..scenario.http };
+    let http = HttpConfig { version: HttpVersion::Http10, connections: 1, tls: Tls::None, ..scenario.http };
     let work = Work::new(&Scenario { http, ..scenario.clone() })?;
     let session = Session::start(&work, 0)?;
     let curl = curl(&session, &work)?;

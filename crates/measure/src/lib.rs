@@ -13,6 +13,7 @@ mod crosscheck;
 mod digest;
 mod error;
 mod headers;
+mod keys;
 mod measure;
 mod samples;
 mod service;
@@ -20,5 +21,6 @@ mod session;
 
 pub use crosscheck::{Crosscheck, crosscheck};
 pub use error::{MeasureError, ResponseProblem};
+pub use keys::Keys;
 pub use measure::{Measurement, measure};
 pub use session::Origin;

@@ -264,7 +264,7 @@ fn note(work: &Work, architecture: Architecture, runs: &[Run], repeated: u32) ->
 fn request_note(work: &Work, architecture: Architecture) -> Option<String> {
     let (page, http) = (&work.scenario.page, &work.scenario.http);
     let form = match architecture {
-        Architecture::Accelerated => TargetForm::Absolute,
+        Architecture::Accelerated if work.site.keys().is_none() => TargetForm::Absolute,
         _ => TargetForm::Origin,
     };
     let sizes = page.objects.iter().enumerate().map(|(index, object)| {
@@ -339,7 +339,6 @@ mod tests {
     fn what_the_client_does_not_know_is_a_gap_that_says_so() {
         for (assignment, reason) in [
             ("http.version=2", "the measuring client speaks HTTP/1.0 and 1.1 only"),
-            ("http.tls=1.2", "the measuring client has no TLS"),
             ("http.dns=far", "the measuring client resolves no names"),
             ("http.persistence=15s", "the measuring client keeps its connections to the end"),
         ] {

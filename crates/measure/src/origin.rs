@@ -1,13 +1,13 @@
 //! The origin: an HTTP/1.0 and 1.1 server (RFC 1945, RFC 9110, RFC 9112) that has nothing but the scenario's page.
 //!
 //! Bodies are made before the run and sent as they are; heads have exactly the size that the scenario says, so that measured,
-//! simulated and predicted responses are equally long. Responses begin after the object's think time, to the millisecond of the
+//! simulated and predicted responses are equally long. With TLS there is nothing but HTTPS. Responses begin after the object's think time, to the millisecond of the
 //! runtime's timers; what a client asks for on one connection is thought about in turn. Every response is `cache-control: no-store`.
 //! Left out: content negotiation, ranges, conditional requests, compression.
 
-use crate::MeasureError;
 use crate::catalogue::Catalogue;
 use crate::headers::{field_bytes, padding};
+use crate::{Keys, MeasureError};
 use bytes::Bytes;
 use farhop_units::Bytes as Size;
 use farhop_web::{HttpConfig, Page, body};
@@ -20,6 +20,7 @@ use hyper_util::rt::TokioIo;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use url::Url;
@@ -38,6 +39,7 @@ pub struct Site {
     root: Url,
     catalogue: Catalogue,
     objects: Vec<Served>,
+    keys: Option<Keys>,
 }
 
 /// One object as the origin serves it.
@@ -51,7 +53,8 @@ struct Served {
 }
 
 impl Site {
-    /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`.
+    /// The site at `server` (the URL of its root) that holds `page`, its bodies drawn from `seed`, with keys of its own if
+    /// `http` has TLS; then the URL is `https`.
     ///
     /// # Errors
     /// A page too large to hold or on several hosts, one that a body has no room to name, or an object whose name cannot be a path on the server.
@@ -72,7 +75,8 @@ impl Site {
             let (body, header_bytes) = (Bytes::from(body::render(page, index, seed)), http.header_size(object));
             Ok(Served { media_type, body, header_bytes, think: object.think })
         });
-        Ok(Self { root: server.clone(), catalogue, objects: objects.collect::<Result<_, MeasureError>>()? })
+        let (objects, keys) = (objects.collect::<Result<_, MeasureError>>()?, Keys::new(http.tls, server)?);
+        Ok(Self { root: server.clone(), catalogue, objects, keys })
     }
 
     /// The body of an object.
@@ -81,6 +85,11 @@ impl Site {
     /// If the page has no such object.
     pub fn body(&self, object: usize) -> &Bytes {
         &self.objects[object].body
+    }
+
+    /// What the site is trusted by, if it has TLS.
+    pub fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
     }
 
     /// URL of the site's root.
@@ -188,8 +197,17 @@ fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
     response
 }
 
-/// One client connection from its first request to its end.
+/// One client connection from its handshake to its end.
 async fn converse(site: Arc<Site>, stream: TcpStream) {
+    let Some(acceptor) = site.keys.as_ref().map(Keys::acceptor) else { return exchange(site, stream).await };
+    match acceptor.accept(stream).await {
+        Ok(stream) => exchange(site, stream).await,
+        Err(error) => tracing::debug!("no keys were agreed on at the origin: {error}"),
+    }
+}
+
+/// From the first request on.
+async fn exchange(site: Arc<Site>, stream: impl AsyncRead + AsyncWrite + Unpin) {
     let service = service_fn(|request: Request<Incoming>| {
         let (response, think) = site.answer(&request);
         async move {

@@ -5,15 +5,20 @@ use crate::client::{LoadPlan, Observation, Route, check, load};
 use crate::origin::Site;
 use crate::service::{Service, run_inside};
 use farhop_emu::{Clock, EmulationRecord, Host, Testbed};
-use farhop_scenario::{RunConfig, Scenario, seeds};
+use farhop_scenario::{HttpConfig, RunConfig, Scenario, Tls, seeds};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use url::Url;
 
-/// The origin's port: HTTP's own, so that its URLs are as short as real ones.
-const ORIGIN_PORT: u16 = 80;
+/// Scheme and port of the origin: HTTP's and HTTPS's own, so that its URLs are as short as real ones.
+fn origin_service(tls: Tls) -> (&'static str, u16) {
+    match tls {
+        Tls::None => ("http", 80),
+        Tls::V12 | Tls::V13 => ("https", 443),
+    }
+}
 
 /// A load that takes longer hangs. Design point: the slowest real loads take a hundred times the limit where round trips rule, which
 /// is when the limit is short, and twice the limit where the link's rate does.
@@ -22,8 +27,8 @@ fn patience(scenario: &Scenario) -> Duration {
 }
 
 /// The root of the origin's site. The name resolves inside the testbed.
-pub(crate) fn origin_url() -> Url {
-    let server = format!("http://{}/", Host::Server.name());
+fn origin_url(tls: Tls) -> Url {
+    let server = format!("{}://{}/", origin_service(tls).0, Host::Server.name());
     Url::parse(&server).expect("a host's name makes a URL")
 }
 
@@ -37,7 +42,7 @@ pub(crate) struct Work {
 impl Work {
     /// Prepares the bodies, ahead of all runs.
     pub(crate) fn new(scenario: &Scenario) -> Result<Self, MeasureError> {
-        let site = Site::new(&scenario.page, &scenario.http, &origin_url(), scenario.run.seed)?;
+        let site = Site::new(&scenario.page, &scenario.http, &origin_url(scenario.http.tls), scenario.run.seed)?;
         Ok(Self { scenario: Arc::new(scenario.clone()), site: Arc::new(site) })
     }
 
@@ -61,7 +66,13 @@ impl Work {
     /// A load of the page as the scenario has it.
     fn plan(&self, route: Route) -> LoadPlan<'_> {
         let (page, http) = (&self.scenario.page, self.scenario.http);
-        LoadPlan { page, http, server: self.site.root(), route, timeout: patience(&self.scenario) }
+        let (server, keys) = (self.site.root(), self.site.keys());
+        LoadPlan { page, http, server, route, keys, timeout: patience(&self.scenario) }
+    }
+
+    /// Where the origin is in `testbed`.
+    fn origin(&self, testbed: &Testbed) -> SocketAddr {
+        SocketAddr::from((testbed.address(Host::Server), origin_service(self.scenario.http.tls).1))
     }
 
     /// The scenario of one run: the dice of its links are its own, so that runs are independent and each can be repeated.
@@ -76,16 +87,18 @@ impl Work {
 pub struct Origin(Service);
 
 impl Origin {
-    /// Serves the page of `scenario` at `http://server/` inside `testbed`.
+    /// Serves the page of `scenario` at `http://server/` inside `testbed`, without TLS whatever the scenario says: nobody there would trust
+    /// its keys.
     ///
     /// # Errors
     /// The page cannot be held in memory, or the port cannot be had.
     pub fn start(testbed: &Testbed, scenario: &Scenario) -> Result<Self, MeasureError> {
-        Self::serve(testbed, &Work::new(scenario)?)
+        let http = HttpConfig { tls: Tls::None, ..scenario.http };
+        Self::serve(testbed, &Work::new(&Scenario { http, ..scenario.clone() })?)
     }
 
     fn serve(testbed: &Testbed, work: &Work) -> Result<Self, MeasureError> {
-        let address = SocketAddr::from((testbed.address(Host::Server), ORIGIN_PORT));
+        let address = work.origin(testbed);
         let (site, warm) = (Arc::clone(&work.site), work.clone());
         let (service, ()) = Service::start(testbed.host(Host::Server), "origin", async move |signals| {
             let listener = TcpListener::bind(address).await;
@@ -131,7 +144,7 @@ impl Session {
 
     /// The route to the origin without anything between.
     pub(crate) fn direct(&self) -> Route {
-        Route::Direct(SocketAddr::from((self.testbed.address(Host::Server), ORIGIN_PORT)))
+        Route::Direct(self.work.origin(&self.testbed))
     }
 
     /// One load by the client. The testbed's TCP remembers nothing of earlier ones.

@@ -5,9 +5,9 @@
 use farhop_emu::Clock;
 use farhop_measure::client::{LoadPlan, Observation, Route, load};
 use farhop_measure::origin::Site;
-use farhop_measure::{MeasureError, ResponseProblem};
+use farhop_measure::{Keys, MeasureError, ResponseProblem};
 use farhop_units::Bytes;
-use farhop_web::{HttpConfig, HttpVersion, Page};
+use farhop_web::{HttpConfig, HttpVersion, Page, Tls};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,14 +34,27 @@ async fn listen() -> (TcpListener, SocketAddr, Url) {
 
 /// A running origin of `page`.
 async fn origin(page: &Page, http: HttpConfig) -> (SocketAddr, Url, Arc<Site>) {
-    let (listener, address, url) = listen().await;
+    let (listener, address, mut url) = listen().await;
+    if http.tls != Tls::None {
+        url.set_scheme("https").unwrap();
+    }
     let site = Arc::new(Site::new(page, &http, &url, SEED).unwrap());
     tokio::spawn(Arc::clone(&site).serve(listener, std::future::pending()));
     (address, url, site)
 }
 
 async fn load_from(page: &Page, http: HttpConfig, server: &Url, route: Route) -> Result<Observation, MeasureError> {
-    let plan = LoadPlan { page, http, server, route, timeout: Duration::from_secs(20) };
+    load_with(None, page, http, server, route).await
+}
+
+async fn load_with(
+    keys: Option<&Keys>,
+    page: &Page,
+    http: HttpConfig,
+    server: &Url,
+    route: Route,
+) -> Result<Observation, MeasureError> {
+    let plan = LoadPlan { page, http, server, route, keys, timeout: Duration::from_secs(20) };
     load(&plan, Clock::start()).await
 }
 
@@ -337,8 +350,8 @@ async fn a_load_that_hangs_ends_with_what_is_missing() {
     let (_listener, address, url) = listen().await;
     let page = page();
     let timeout = Duration::from_millis(50);
-    let plan =
-        LoadPlan { page: &page, http: HttpConfig::DEFAULT, server: &url, route: Route::Direct(address), timeout };
+    let (http, route) = (HttpConfig::DEFAULT, Route::Direct(address));
+    let plan = LoadPlan { page: &page, http, server: &url, route, keys: None, timeout };
     let error = load(&plan, Clock::start()).await.unwrap_err();
     assert!(matches!(&error, MeasureError::Timeout { missing, .. } if missing.len() == 12), "{error}");
 }
@@ -348,4 +361,51 @@ async fn a_proxy_that_refuses_the_tunnel_is_an_error() {
     let (address, url, _requests) = canned(b"HTTP/1.1 403 Forbidden\r\n\r\n".to_vec()).await;
     let error = load_from(&page(), HttpConfig::DEFAULT, &url, Route::Tunnel(address)).await.unwrap_err();
     assert!(matches!(error, MeasureError::Connect(ResponseProblem::Status(403))), "{error}");
+}
+
+#[tokio::test]
+async fn pages_come_by_both_versions_of_tls() {
+    let large = Page::uniform(12, Bytes::kb(300)).unwrap();
+    for (tls, version, page) in [
+        (Tls::V12, HttpVersion::Http10, page()),
+        (Tls::V12, HttpVersion::Http11, page()),
+        (Tls::V13, HttpVersion::Http11Pipelined, page()),
+        (Tls::V13, HttpVersion::Http11, large),
+    ] {
+        let http = HttpConfig { tls, ..http(version, 6) };
+        let (address, url, site) = origin(&page, http).await;
+        let observation = load_with(site.keys(), &page, http, &url, Route::Direct(address)).await.unwrap();
+        let objects = observation.verify(&page, &site).unwrap();
+        assert_eq!(objects.len(), page.objects.len(), "{tls:?} {version:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_other_keys_is_not_trusted() {
+    let http = HttpConfig { tls: Tls::V13, ..HttpConfig::DEFAULT };
+    let (_, _, other) = origin(&page(), http).await;
+    let (address, url, _) = origin(&page(), http).await;
+    let error = load_with(other.keys(), &page(), http, &url, Route::Direct(address)).await.unwrap_err();
+    assert!(error.to_string().starts_with("agreeing on keys with the server: "), "{error}");
+}
+
+#[tokio::test]
+async fn long_requests_are_encrypted_to_their_end() {
+    let mut page = page();
+    page.objects[4].request_bytes = Some(Bytes::kb(900));
+    let http = HttpConfig { tls: Tls::V13, ..HttpConfig::DEFAULT };
+    let (address, url, site) = origin(&page, http).await;
+    let observation = load_with(site.keys(), &page, http, &url, Route::Direct(address)).await.unwrap();
+    observation.verify(&page, &site).unwrap();
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_a_tunnel_to_a_server_with_keys() {
+    let http = HttpConfig { tls: Tls::V13, ..HttpConfig::DEFAULT };
+    let (_, url, site) = origin(&page(), http).await;
+    let (proxy, _, mut requests) = canned(b"HTTP/1.1 403 Forbidden\r\n\r\n".to_vec()).await;
+    let error = load_with(site.keys(), &page(), http, &url, Route::Proxy(proxy)).await.unwrap_err();
+    assert!(matches!(error, MeasureError::Connect(ResponseProblem::Status(403))), "{error}");
+    let request = requests.recv().await.unwrap();
+    assert!(request.starts_with(&format!("CONNECT {}:", url.host_str().unwrap())), "{request}");
 }

@@ -149,6 +149,21 @@ fn http_10_goes_through_the_boxes_as_well() {
 }
 
 #[test]
+fn keys_cost_their_round_trips_and_hide_the_page_from_the_boxes() {
+    let Some(_turn) = testbed() else { return };
+    for (tls, round_trips) in [("1.2", 2.0), ("1.3", 1.0)] {
+        let measured = measure(&scenario(&format!("[http]\ntls = \"{tls}\"\n[run]\nruns = 1")), &mut |_| ()).unwrap();
+        let [direct, tunnel, cold, _warm] = &measured.rows[..] else { panic!("{:?}", measured.rows) };
+        // One for TCP and one for the request; the terminal answers for TCP at once.
+        for (row, others) in [(direct, 2.0), (tunnel, 1.0), (cold, 1.0)] {
+            let above = row.first_byte_s.unwrap() - (round_trips + others) * 0.1;
+            assert!((0.0..0.06).contains(&above), "TLS {tls}: {row:?}");
+        }
+        assert!((cold.page_load_s - tunnel.page_load_s).abs() < 0.05, "{cold:?} {tunnel:?}");
+    }
+}
+
+#[test]
 fn lost_packets_change_times_but_not_bytes() {
     let Some(_turn) = testbed() else { return };
     let mut scenario = scenario("[run]\nruns = 2\narchitectures = [\"direct\", \"accelerated\"]");

@@ -3,19 +3,21 @@
 //! It decides nothing: the loader does. The connection ends when the loader's side of the command channel is dropped, when the other
 //! side closes, or with an error. Requests are written without waiting for responses, so that pipelining is up to the loader.
 
+use crate::Keys;
 use crate::client::Route;
-use crate::client::request::{TargetForm, connect, request};
+use crate::client::request::{connect, request};
 use crate::client::response::{Piece, ResponseDecoder};
 use crate::error::{MeasureError, ResponseProblem};
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use farhop_emu::Clock;
 use farhop_units::{Bytes as Size, Instant};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::io;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio_rustls::client::TlsStream;
 use url::Url;
 
 /// Room for one read: more than a receive window's worth of a 100 Mbit/s link in a scheduler tick, so that reads are few.
@@ -57,6 +59,7 @@ pub(super) struct Connection {
     pub(super) route: Route,
     pub(super) server: Url,
     pub(super) http: HttpConfig,
+    pub(super) keys: Option<Keys>,
     pub(super) clock: Clock,
     pub(super) gets: UnboundedReceiver<Get>,
     pub(super) events: UnboundedSender<(usize, Event)>,
@@ -65,11 +68,24 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens the connection and serves it to its end.
     pub(super) async fn run(mut self) {
-        let ended = match self.open().await {
-            Ok((stream, decoder)) => self.exchange(stream, decoder).await,
-            Err(event) => Err(event),
-        };
+        let ended = self.converse().await;
         self.tell(ended.err().unwrap_or(Event::Closed));
+    }
+
+    async fn converse(&mut self) -> Result<(), Event> {
+        let (mut stream, mut decoder) = self.open().await?;
+        let Some(keys) = self.keys.clone() else {
+            self.tell(Event::Connected);
+            let (reader, writer) = stream.split();
+            return self.exchange(reader, writer, decoder).await;
+        };
+        if !decoder.buffer().is_empty() {
+            return Err(Event::Failed(MeasureError::Connect(ResponseProblem::Unsolicited)));
+        }
+        let stream = agree(&keys, stream).await?;
+        self.tell(Event::Connected);
+        let (reader, writer) = tokio::io::split(stream);
+        self.exchange(reader, writer, decoder).await
     }
 
     /// The load may have ended without this connection: then nobody listens, which is no error.
@@ -86,10 +102,9 @@ impl Connection {
         self.tell(Event::Connecting { at: self.clock.now() });
         let mut stream = socket.connect(address).await.map_err(failed)?;
         let mut decoder = ResponseDecoder::new();
-        if let Route::Tunnel(_) = self.route {
+        if self.route.is_tunnel(self.keys.is_some()) {
             decoder.buffer().extend(self.enter_tunnel(&mut stream).await?);
         }
-        self.tell(Event::Connected);
         Ok((stream, decoder))
     }
 
@@ -114,22 +129,28 @@ impl Connection {
     }
 
     /// Sends what the loader asks for and reads what comes back, until one side has enough.
-    async fn exchange(&mut self, mut stream: TcpStream, mut decoder: ResponseDecoder) -> Result<(), Event> {
-        let (mut reader, mut writer) = stream.split();
-        let mut outgoing = BytesMut::new();
+    async fn exchange(
+        &mut self,
+        mut reader: impl AsyncRead + Unpin,
+        mut writer: impl AsyncWrite + Unpin,
+        mut decoder: ResponseDecoder,
+    ) -> Result<(), Event> {
+        let (mut outgoing, mut is_sending) = (BytesMut::new(), false);
         let mut outstanding = VecDeque::new();
         loop {
             decoder.buffer().reserve(READ_BYTES);
             tokio::select! {
                 get = self.gets.recv() => match get {
-                    Some(get) => outgoing.extend_from_slice(&self.request(&get, &mut outstanding)),
+                    Some(get) => {
+                        outgoing.extend_from_slice(&self.request(&get, &mut outstanding));
+                        is_sending = true;
+                    }
                     None => return Ok(()),
                 },
-                written = writer.write_buf(&mut outgoing), if outgoing.has_remaining() => {
-                    if let Err(error) = written {
-                        return lost(&outstanding, &error);
-                    }
-                }
+                sent = send(&mut writer, &mut outgoing), if is_sending => match sent {
+                    Ok(is_all) => is_sending = !is_all,
+                    Err(error) => return lost(&outstanding, &error),
+                },
                 read = reader.read_buf(decoder.buffer()) => {
                     let at = self.clock.now();
                     match read {
@@ -146,10 +167,7 @@ impl Connection {
     }
 
     fn request(&self, get_object: &Get, outstanding: &mut VecDeque<usize>) -> Vec<u8> {
-        let form = match self.route {
-            Route::Proxy(_) => TargetForm::Absolute,
-            Route::Direct(_) | Route::Tunnel(_) => TargetForm::Origin,
-        };
+        let form = self.route.form(self.keys.is_some());
         outstanding.push_back(get_object.object);
         self.tell(Event::Requested { object: get_object.object, at: self.clock.now() });
         request(&get_object.url, form, self.http.version, get_object.size)
@@ -185,6 +203,23 @@ impl Connection {
         }
         Ok(!decoder.has_ended())
     }
+}
+
+/// Agrees with the server on keys.
+async fn agree(keys: &Keys, stream: TcpStream) -> Result<TlsStream<TcpStream>, Event> {
+    let (connector, name) = keys.connector();
+    let failed = |error| Event::Failed(MeasureError::io("agreeing on keys with the server")(error));
+    connector.connect(name, stream).await.map_err(failed)
+}
+
+/// Goes on sending; whether everything has gone out: what is encrypted has been taken before it is sent. Nothing is lost if it is given up.
+async fn send(writer: &mut (impl AsyncWrite + Unpin), outgoing: &mut BytesMut) -> io::Result<bool> {
+    if outgoing.is_empty() {
+        writer.flush().await?;
+        return Ok(true);
+    }
+    writer.write_buf(outgoing).await?;
+    Ok(false)
 }
 
 /// The connection broke. That matters if a response was due on it.

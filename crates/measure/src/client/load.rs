@@ -142,6 +142,7 @@ impl<'a> Load<'a> {
             route: self.plan.route,
             server: self.plan.server.clone(),
             http: self.plan.http,
+            keys: self.plan.keys.cloned(),
             clock: self.clock,
             gets: commands,
             events: self.report.clone(),

@@ -2,9 +2,9 @@
 //! as these stream.
 //!
 //! [`farhop_web::Loader`] takes the browser's decisions, the same as in the simulator; here are the sockets. The client speaks HTTP/1.0
-//! and 1.1 (RFC 1945, RFC 9112) and can pipeline. Nothing is parsed, hashed or written to disk while bytes arrive except tags and rules
+//! and 1.1 (RFC 1945, RFC 9112), with TLS 1.2 or 1.3 or without, and can pipeline. Nothing is parsed, hashed or written to disk while bytes arrive except tags and rules
 //! that name others, so that the client's own time does not count. Left out: HTTP/2 and 3, several hosts, rendering, scripts, caches,
-//! cookies, DNS, TLS, time between discovery and request.
+//! cookies, DNS, time between discovery and request.
 
 mod connection;
 mod load;
@@ -16,10 +16,10 @@ mod sheet;
 pub use observation::Observation;
 pub(crate) use request::TargetForm;
 
-use crate::MeasureError;
+use crate::{Keys, MeasureError};
 use farhop_emu::Clock;
 use farhop_units::Bytes;
-use farhop_web::{Dns, HttpConfig, Language, Page, Tls};
+use farhop_web::{Dns, HttpConfig, Language, Page};
 use std::net::SocketAddr;
 use std::time::Duration;
 use url::Url;
@@ -29,13 +29,30 @@ use url::Url;
 pub enum Route {
     /// By TCP connections to the server itself.
     Direct(SocketAddr),
-    /// Through an HTTP proxy, which sees the requests.
+    /// Through an HTTP proxy, which sees the requests; if there are keys it only makes tunnels, as for [`Self::Tunnel`].
     Proxy(SocketAddr),
     /// Through tunnels that the HTTP proxy makes by CONNECT, one per connection, as for HTTPS.
     Tunnel(SocketAddr),
 }
 
 impl Route {
+    /// Whether a proxy is asked for a tunnel to the server.
+    fn is_tunnel(self, has_keys: bool) -> bool {
+        match self {
+            Self::Direct(_) => false,
+            Self::Proxy(_) => has_keys,
+            Self::Tunnel(_) => true,
+        }
+    }
+
+    /// How requests name what they ask for.
+    pub(crate) fn form(self, has_keys: bool) -> TargetForm {
+        match self {
+            Self::Proxy(_) if !has_keys => TargetForm::Absolute,
+            _ => TargetForm::Origin,
+        }
+    }
+
     /// Whom the client connects to.
     fn first_hop(self) -> SocketAddr {
         match self {
@@ -55,6 +72,8 @@ pub struct LoadPlan<'a> {
     pub server: &'a Url,
     /// How to reach it.
     pub route: Route,
+    /// What the server is trusted by, if its URL is `https`.
+    pub keys: Option<&'a Keys>,
     /// When to give up.
     pub timeout: Duration,
 }
@@ -85,7 +104,6 @@ pub(crate) fn check(page: &Page, http: &HttpConfig) -> Result<(), MeasureError> 
     let delays = page.objects.iter().any(|object| !object.delay.is_zero());
     let unknowns = [
         (http.version.is_multiplexed(), "speaks HTTP/1.0 and 1.1 only"),
-        (http.tls != Tls::None, "has no TLS"),
         (http.dns != Dns::None, "resolves no names"),
         (http.persistence.is_some(), "keeps its connections to the end"),
         (page.hosts.len() > 1, "knows one host"),
