@@ -454,9 +454,10 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         (parameters.request_bytes, parameters.response_header_bytes) = (Bytes::new(http.2), Bytes::new(http.3));
         let [established, pushes, fixed] = http.5;
         (parameters.is_established, parameters.pushed) = (established, if pushes { http.1 % 4 } else { 0 });
-        (parameters.carriers, parameters.delays.opening) = (http.1 % 4, Duration::from_micros(http.2 % 3 * 700));
-        (parameters.delays.tls, parameters.delays.connection) =
-            (parameters.delays.opening, Duration::from_millis(http.3));
+        (parameters.carriers, parameters.delays.opening) =
+            (http.1 % 4, Some(Duration::from_micros(http.2 % 3 * 700)).filter(|_| http.2 % 5 > 1));
+        (parameters.delays.round_trip, parameters.delays.connection) =
+            (parameters.delays.opening.unwrap_or_default(), Duration::from_millis(http.3));
         (parameters.fetches, parameters.asks_ahead, parameters.is_relayed) = (http.4, http.0 == 1, http.1 > 4);
         parameters.outstanding = if http.3 % 2 > 0 { usize::MAX } else { http.1 };
         parameters.control = if fixed { Control::FixedRate } else { Control::Tcp };

@@ -67,6 +67,21 @@ fn most(profile: &str, version: &str) -> f64 {
     }
 }
 
+/// The queue of one bandwidth-delay product is too short for what six milliseconds bring. A timer of TCP's would make it ten times as long.
+#[test]
+fn what_http_3_loses_in_full_queues_is_missed_as_soon_as_predicted() {
+    for size in ["30 kB", "45 kB", "60 kB", "90 kB"] {
+        let size = format!("page.size={size}");
+        let office = scenario("office", &["http.version=3", "page.objects=30", &size, "run.architectures=direct"]);
+        let workload = Workload::of(&office.page).expect("a page");
+        let load = Recursion::new().load(&Parameters::of(&office), &workload).expect("it loads");
+        assert!(!load.breakdown.loss.is_zero(), "{size}: {load:?}");
+        let off = load.last_byte.as_secs_f64() / row(&office).page_load_s - 1.0;
+        println!("{size}: {:.2} % off", off * 100.0);
+        assert!(off.abs() < 0.1, "{size}: {:.2} % off", off * 100.0);
+    }
+}
+
 const PROFILES: [&str; 2] = ["tcp.profile=rfc", "tcp.profile=linux"];
 
 #[test]

@@ -16,12 +16,11 @@
 //! | `accelerated` | one, up from the start | set, both ways | a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
 //! Assumed throughout: proxies take no more time than Linux's programs; the lan's hops are passed in each round trip of the link, so that a handshake that the
-//! terminal answers is counted at the link's length where the link's own is awaited anyway, and takes the lan's round trip where connections are up, two of
-//! them if the client asks for a tunnel (CONNECT); keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
+//! terminal answers takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the
+//! terminal for the link's own; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
 //! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` and `prefetch-conventional` far are `split`, near it is `direct`, and over
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
-//! round-trip time, and a new connection to the server, of which each of the client's has one, one more, while its slow start there is hidden behind the slower link
-//! (a wan longer than the link contradicts this); names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
+//! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
 //! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first. Requests
 //! for what comes unasked are held at the terminal, and cost nothing.
@@ -95,7 +94,7 @@ impl Parameters {
     pub fn of_architecture(scenario: &Scenario, architecture: Architecture, settings: &ProxySettings) -> Self {
         match carried_as(scenario, architecture, settings.side) {
             Architecture::Direct => Self::of(scenario),
-            Architecture::Split => Self::split(scenario),
+            Architecture::Split => Self::split(scenario).answered_near(scenario, 1),
             Architecture::Multiplexed => Self::multiplexed(scenario, settings),
             Architecture::Rwbp => {
                 let split = Self { is_established: true, ..Self::split(scenario) }.answered_near(scenario, 1);
@@ -129,7 +128,7 @@ impl Parameters {
         // The proxy connects; it asks, and the server answers.
         let [connection, response] = [1, 2].map(|programs| wan + program * programs);
         parameters.is_relayed = true;
-        parameters.delays = Delays { response, tls: response, connection, ..Delays::default() };
+        parameters.delays = Delays { response, tls: response, round_trip: wan, connection, ..Delays::default() };
         parameters
     }
 
@@ -189,7 +188,7 @@ impl Parameters {
 
     /// The terminal answers who asks for a connection that is up, in so many round trips.
     fn answered_near(mut self, scenario: &Scenario, round_trips: u32) -> Self {
-        self.delays.opening = round_trip(&scenario.lan).saturating_mul(round_trips);
+        self.delays.opening = Some(round_trip(&scenario.lan).saturating_mul(round_trips));
         self
     }
 

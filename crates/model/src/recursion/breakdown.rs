@@ -246,20 +246,22 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) fn breakdown(&self) -> (Breakdown, RoundTrips) {
+    /// `pushes`: a sender that has nothing waits for what it is about to push, and for nothing but its servers else.
+    pub(crate) fn breakdown(&self, pushes: bool) -> (Breakdown, RoundTrips) {
         let ledger = &self.responses;
+        let (pushed, served) = if pushes { (ledger.nothing, Ticks::ZERO) } else { (Ticks::ZERO, ledger.nothing) };
         let breakdown = Breakdown {
             lookup: self.lookup.to_duration(),
             handshake: self.handshake.to_duration(),
             tls: self.tls.to_duration(),
             request: self.request.to_duration(),
-            discovery: (self.discovery + ledger.nothing).to_duration(),
+            discovery: (self.discovery + pushed).to_duration(),
             slow_start: ledger.slow_start.to_duration(),
             receive_window: ledger.receive_window.to_duration(),
             delayed_ack: ledger.delayed_ack.to_duration(),
             queueing: (self.queueing + ledger.queueing).to_duration(),
             transmission: (self.transmission + ledger.transmission).to_duration(),
-            server: self.server.to_duration(),
+            server: (self.server + served).to_duration(),
             loss: ledger.repair.to_duration(),
         };
         let trips = RoundTrips {

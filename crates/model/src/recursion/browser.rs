@@ -64,6 +64,8 @@ pub(crate) struct Progress {
     /// A connection between client and proxy, and one to the server, is opened for it: all there were are in use.
     pub(crate) is_first: bool,
     pub(crate) request_waited: Ticks,
+    /// How long the request waited for a handshake.
+    pub(crate) handshake: Ticks,
     /// How long the response was in the making.
     pub(crate) delay: Ticks,
     pub(crate) start: Option<Start>,
@@ -381,10 +383,13 @@ impl Progress {
             rest = rest.since(part);
             part
         };
+        let handshake = take(self.handshake);
+        spans.handshake += handshake;
         spans.queueing += take(self.request_waited);
         spans.server += take(self.delay);
         spans.transmission += take(start.link);
         let trips: &mut RoundTrips = &mut spans.trips;
+        trips.handshake += u32::from(handshake > Ticks::ZERO);
         if matches!(cause.trigger, Trigger::Named { .. }) {
             spans.discovery += rest;
             trips.discovery += 1;

@@ -5,6 +5,7 @@
 //! on it while anything of it is under way (nz-us-2000), so that its bytes keep their order. Keys (TLS) are agreed on between the client
 //! and the server whatever carries the call.
 
+use super::behind::Behind;
 use super::browser::Trigger;
 use super::connection::{Connection, Content, Exchange, Kind, Packet, Side};
 use super::load::{Buffers, HEADERS, Load, Planned};
@@ -32,12 +33,13 @@ pub(crate) struct Call {
     /// The server has been asked for something, and has its last response ready then.
     pub(crate) has_answered: bool,
     pub(crate) last_ready: Ticks,
+    pub(crate) behind: Behind,
     /// By sender: what crosses between proxies, and over which of their connections.
     crossing: [(u64, usize); 2],
 }
 
 impl Call {
-    fn new(trigger: Trigger, at: Ticks) -> Self {
+    fn new(trigger: Trigger, at: Ticks, behind: Behind) -> Self {
         Self {
             trigger,
             at,
@@ -48,6 +50,7 @@ impl Call {
             tls_bytes: 0,
             has_answered: false,
             last_ready: Ticks::ZERO,
+            behind,
             crossing: [(0, 0); 2],
         }
     }
@@ -79,7 +82,7 @@ impl Load<'_> {
 
     /// A place for a call to `host`.
     pub(crate) fn open_place(&mut self, host: usize) -> usize {
-        let call = Call::new(self.trigger, self.clock());
+        let call = Call::new(self.trigger, self.clock(), Behind::new(self.parameters));
         let place = if self.parameters.carriers() > 0 { self.buffers.calls.len() } else { self.open_connection() };
         match self.buffers.calls.get_mut(place) {
             Some(closed) => *closed = call,
@@ -107,6 +110,7 @@ impl Load<'_> {
         let connection = &mut connections[place];
         connection.begin();
         if self.parameters.is_established {
+            connection.is_up = true;
             let rtt = self.down.delay() + self.up.delay() + self.down.service(HEADERS) + self.up.service(HEADERS);
             connection.client.sender.start_from(rtt);
             connection.server.sender.start_from(rtt);
@@ -114,22 +118,41 @@ impl Load<'_> {
         place
     }
 
-    /// The handshake begins; where connections are up, that with the box that has them.
+    /// The handshake begins, and that with the box near the client, if one answers.
     pub(crate) fn dial(&mut self, place: usize) {
         let (clock, waking) = (self.clock(), self.waking(place));
         let call = &mut self.buffers.calls[place];
         // The program's time is the handshake's, not that of the name.
         (call.dialled, call.connected) = (clock.since(waking), clock);
-        if self.parameters.is_established {
-            let answered = Ticks::of(self.parameters.delays.opening);
-            if answered > Ticks::ZERO {
-                return self.plan(self.now + answered, Planned::Connect { place });
-            }
-            return self.go_on(place);
+        if !self.parameters.is_established {
+            let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
+            self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
+            self.await_answer(place, Side::Client);
         }
-        let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
-        self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
-        self.await_answer(place, Side::Client);
+        match self.parameters.delays.opening.map(Ticks::of) {
+            Some(answered) if answered > Ticks::ZERO => self.plan(self.now + answered, Planned::Connect { place }),
+            None if !self.parameters.is_established => {}
+            Some(_) | None => self.go_on(place),
+        }
+    }
+
+    /// The connection is up, over which a call goes that a box near the client may have answered.
+    pub(crate) fn came_up(&mut self, place: usize) {
+        if self.parameters.delays.opening.is_none() {
+            return self.connected(place);
+        }
+        let clock = self.clock();
+        let Buffers { connections, browser, calls, .. } = &mut *self.buffers;
+        for exchange in &connections[place].asked {
+            match exchange.content {
+                Content::Keys { call } => calls[call].connected = clock,
+                Content::Object(object) => {
+                    let progress = &mut browser.objects[object];
+                    progress.handshake = clock.since(progress.requested);
+                }
+            }
+        }
+        self.flush(place, Side::Client);
     }
 
     /// How long the client's program takes to connect; what boxes take is part of their delays.

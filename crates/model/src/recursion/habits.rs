@@ -73,10 +73,10 @@ const MS: fn(u64) -> Ticks = Ticks::from_millis;
 
 impl Habits {
     /// QUIC's, whatever those of TCP: every second packet is acknowledged, or after 25 ms (RFC 9000 §13.2), windows that are not used do
-    /// not grow (RFC 9002 §7.8), and none decays.
+    /// not grow (RFC 9002 §7.8), and none decays; a packet is missed by time too, and its end is asked for (RFC 9002 §6.1.2, §6.2).
     pub(crate) fn of_quic(config: &TcpConfig) -> Self {
         let plain = Self::of(&TcpConfig { profile: Profile::Rfc, first_ack: FirstAck::Delayed, ..config.clone() });
-        Self { acking: Acking::Timer(MS(25)), byte_counting: true, validates: true, ..plain }
+        Self { acking: Acking::Timer(MS(25)), byte_counting: true, validates: true, sack: true, rack: true, ..plain }
     }
 
     pub(crate) fn of(config: &TcpConfig) -> Self {

@@ -27,6 +27,8 @@ pub(crate) struct Making {
     pub(crate) connection: usize,
     pub(crate) generation: u32,
     pub(crate) exchange: Exchange,
+    /// Some of it has been sent.
+    pub(crate) is_begun: bool,
 }
 
 /// What the browser will do by itself.
@@ -393,7 +395,7 @@ impl<'a> Load<'a> {
             self.up.pass(now, QUIC_INITIAL);
         }
         self.send(place, Side::Client, Piece::NOTHING);
-        self.connected(place);
+        self.came_up(place);
         self.act();
     }
 

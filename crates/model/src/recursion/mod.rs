@@ -43,6 +43,7 @@
 
 mod architecture;
 mod batch;
+mod behind;
 mod breakdown;
 mod browser;
 mod call;
@@ -149,7 +150,7 @@ impl Recursion {
         let browser = &self.buffers.browser;
         let (last_byte, spans) = browser.critical_path(parameters.opening_trips()).ok_or(RecursionError::TooLong)?;
         let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
-        let (breakdown, round_trips) = spans.breakdown();
+        let (breakdown, round_trips) = spans.breakdown(parameters.pushed > 0);
         Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })
     }
 

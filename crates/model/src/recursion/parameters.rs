@@ -184,12 +184,15 @@ pub struct Delays {
     pub response: Duration,
     /// Of every answer to a flight of TLS.
     pub tls: Duration,
+    /// Of each window of what the server sends but the first: the round trip behind the gateway.
+    pub round_trip: Duration,
     /// Of the first one on each connection, in addition.
     pub connection: Duration,
     /// Of the document, in addition.
     pub document: Duration,
-    /// Where connections are up: from the client's asking for one to the answer of the box that has them.
-    pub opening: Duration,
+    /// From the client's asking for a connection to the answer of a box near it, which takes what is asked over it from then on; without
+    /// one the far end answers.
+    pub opening: Option<Duration>,
 }
 
 /// What a load depends on.
@@ -309,7 +312,8 @@ impl Parameters {
 
     /// Round trips of a new connection's handshake, and of its keys'.
     pub(crate) fn opening_trips(&self) -> [u32; 2] {
-        [u32::from(!self.is_established), u32::try_from(self.tls_rounds().len()).unwrap_or(0)]
+        let awaits_hello = self.delays.opening.is_none() || !self.tls_rounds().is_empty();
+        [u32::from(!self.is_established && awaits_hello), u32::try_from(self.tls_rounds().len()).unwrap_or(0)]
     }
 
     /// Whether responses take turns on a connection; at a set rate they come in the order in which they are needed.

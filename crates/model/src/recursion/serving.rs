@@ -24,7 +24,8 @@ impl Load<'_> {
                 Content::Object(object) => self.delay(place, object),
                 Content::Keys { call } => self.keys_delay(call),
             };
-            let making = Making { ready: self.now + delay, connection: place, generation, exchange };
+            let ready = self.now + delay;
+            let making = Making { ready, connection: place, generation, exchange, is_begun: false };
             if delay == Ticks::ZERO {
                 self.made(making);
             } else {
@@ -70,13 +71,38 @@ impl Load<'_> {
         queue.insert(after, making);
     }
 
-    /// A response is there to be sent.
+    /// A response is there to be sent, or a window's worth of it; the rest follows.
     pub(crate) fn made(&mut self, making: Making) {
         if self.buffers.connections[making.connection].generation != making.generation {
             return;
         }
         let Exchange { content, response: bytes, .. } = making.exchange;
-        let call = self.call_of(content).filter(|_| self.parameters.carriers() > 0);
+        let call = self.call_of(content);
+        let (comes, next) = match call {
+            Some(call) => self.buffers.calls[call].behind.bring(self.now, bytes, self.parameters),
+            None => (bytes, self.now),
+        };
+        if comes > 0 || bytes == 0 {
+            self.send_response(making, call, comes);
+        }
+        if comes < bytes {
+            let exchange = Exchange { response: bytes - comes, ..making.exchange };
+            self.make(Making { ready: next, exchange, is_begun: true, ..making });
+        }
+        if let Content::Object(object) = content {
+            if !making.is_begun {
+                self.push_named(making, object);
+            }
+            if comes == bytes {
+                self.close_server(making.connection);
+            }
+        }
+    }
+
+    /// `bytes` of a response leave, over the connection that the call takes.
+    fn send_response(&mut self, making: Making, call: Option<usize>, bytes: u64) {
+        let content = making.exchange.content;
+        let call = call.filter(|_| self.parameters.carriers() > 0);
         let place = call.map_or(making.connection, |call| self.carrier(call, Side::Server, bytes));
         let connection = &mut self.buffers.connections[place];
         let (urgency, in_turns) = match content {
@@ -96,10 +122,6 @@ impl Load<'_> {
         if first < bytes {
             self.buffers.connections[place].server.write(bytes - first);
             self.run_program(place, Side::Server);
-        }
-        if let Content::Object(object) = content {
-            self.push_named(making, object);
-            self.close_server(place);
         }
     }
 

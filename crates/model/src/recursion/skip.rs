@@ -340,7 +340,10 @@ impl Load<'_> {
         self.buffers.making.iter_mut().for_each(|making| making.ready = making.ready.since(span));
         self.buffers.plans.iter_mut().for_each(|plan| plan.due = plan.due.since(span));
         self.buffers.resolved.iter_mut().flatten().for_each(|resolved| *resolved = resolved.since(span));
-        self.buffers.calls.iter_mut().for_each(|call| call.last_ready = call.last_ready.since(span));
+        for call in &mut self.buffers.calls {
+            call.last_ready = call.last_ready.since(span);
+            call.behind.bring_forward(span);
+        }
     }
 
     /// When a server or the browser will have thought next.

@@ -65,6 +65,11 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn flush(&mut self, place: usize, side: Side) {
         let now = self.now;
+        if side == Side::Client && !self.buffers.connections[place].is_up {
+            // It leaves with the end of the handshake.
+            self.buffers.connections[place].client.set_answered();
+            return self.set_timer(place, side);
+        }
         loop {
             if side == Side::Server && self.parameters.control == Control::FixedRate {
                 self.leave_out_at_set_rate(place);
@@ -214,7 +219,7 @@ impl Load<'_> {
         let (content, response) = (Content::Object(object), header + self.workload.size(object));
         let exchange = Exchange { content, request: 0, response };
         let generation = self.buffers.connections[place].generation;
-        self.made(Making { ready: self.now, connection: place, generation, exchange });
+        self.made(Making { ready: self.now, connection: place, generation, exchange, is_begun: false });
     }
 
     /// Does what the browser wants done now.
@@ -243,7 +248,8 @@ impl Load<'_> {
         self.note_request(call, object, header);
         let request = self.workload.request(object, self.parameters.request_bytes);
         let response = header + self.workload.size(object);
-        if self.ask_over(call, Exchange { content: Content::Object(object), request, response }) {
+        let has_left = self.ask_over(call, Exchange { content: Content::Object(object), request, response });
+        if has_left && self.buffers.connections[call].is_up {
             let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
             self.buffers.browser.objects[object].request_waited = waited;
         }

@@ -95,7 +95,7 @@ impl<'a> Rounds<'a> {
         }
         time += self.hello(fate);
         for _ in self.parameters.tls_rounds() {
-            time += self.path.rtt + self.parameters.delays.tls.as_secs_f64() + self.request_delay(fate, 1.0);
+            time += self.path.rtt + self.parameters.delays.round_trip.as_secs_f64() + self.request_delay(fate, 1.0);
         }
         time
     }
@@ -103,7 +103,7 @@ impl<'a> Rounds<'a> {
     /// The transport's handshake, or the answer of the box that has connections up.
     fn hello(&self, fate: &mut Fate) -> f64 {
         if self.parameters.is_established {
-            return self.parameters.delays.opening.as_secs_f64();
+            return self.parameters.delays.opening.unwrap_or_default().as_secs_f64();
         }
         let (mut time, mut wait) = (self.path.rtt, self.path.rto_initial);
         while !fate.is_none() && fate.loses_exchange() && wait < 100.0 {

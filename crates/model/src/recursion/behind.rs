@@ -1,0 +1,142 @@
+//! What lies behind the gateway: a connection of its own to the server for each of the client's, which brings a response window by window.
+//!
+//! Slow start on a way that loses nothing and has all the rate there is (RFC 5681 §3.1): a window of bytes arrives at once, the next one a
+//! round trip later. A window grows by what was acknowledged of it if that was more than half of it (RFC 2861), by half as much where
+//! every second packet is acknowledged and acknowledgements are counted, and is the initial one again after idling. Where it is the
+//! largest that there is and many are still needed, half of them are taken together, which leaves the last one its time. Left out: the
+//! way's rate, and what the gateway's receive buffer does before it has grown.
+
+use super::habits::Habits;
+use super::parameters::Parameters;
+use super::ticks::Ticks;
+
+/// The server's side of one connection to the gateway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind {
+    window: u64,
+    /// What has come of the present window, the last of it then, and when the next one begins.
+    come: u64,
+    last: Ticks,
+    next: Ticks,
+}
+
+/// Of more windows of one size than this half come at once.
+const MOST_WINDOWS: u64 = 64;
+
+impl Behind {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Self { window: initial(parameters), come: 0, last: Ticks::ZERO, next: Ticks::ZERO }
+    }
+
+    /// How much of `bytes` comes at `now`, and when there is more.
+    pub(crate) fn bring(&mut self, now: Ticks, bytes: u64, parameters: &Parameters) -> (u64, Ticks) {
+        let round_trip = Ticks::of(parameters.delays.round_trip);
+        if round_trip == Ticks::ZERO {
+            return (bytes, now);
+        }
+        if now >= self.next {
+            self.grow(now, round_trip, parameters);
+            (self.come, self.next) = (0, now + round_trip);
+        }
+        let windows = bytes / self.window;
+        if self.come == 0 && self.window == largest(parameters) && windows > MOST_WINDOWS {
+            let together = windows / 2;
+            self.come = self.window;
+            self.next = now + round_trip.times(together);
+            self.last = self.next.since(round_trip);
+            return (together * self.window, self.next);
+        }
+        let comes = bytes.min(self.window - self.come);
+        if comes > 0 {
+            (self.come, self.last) = (self.come + comes, now);
+        }
+        (comes, self.next)
+    }
+
+    fn grow(&mut self, now: Ticks, round_trip: Ticks, parameters: &Parameters) {
+        let habits = Habits::of(&parameters.tcp);
+        let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
+        if 2 * self.come > self.window {
+            self.window += if habits.byte_counting { self.come } else { self.come / 2 };
+        }
+        let idle = now.since(self.last);
+        if idle > timeout {
+            let timeouts = idle.whole(timeout);
+            let least = initial(parameters).min(self.window);
+            let rest = if habits.gentle_restart { self.window >> timeouts.min(63) } else { least };
+            self.window = rest.max(least);
+        }
+        self.window = self.window.min(largest(parameters)).max(1);
+    }
+
+    /// Time was left out.
+    pub(crate) fn bring_forward(&mut self, span: Ticks) {
+        (self.last, self.next) = (self.last.since(span), self.next.since(span));
+    }
+}
+
+fn initial(parameters: &Parameters) -> u64 {
+    let initial = u64::from(parameters.tcp.initial_window).saturating_mul(parameters.tcp.mss.get());
+    initial.clamp(1, largest(parameters))
+}
+
+fn largest(parameters: &Parameters) -> u64 {
+    parameters.tcp.max_window.map_or(u64::MAX / 4, |most| most.get().clamp(1, u64::MAX / 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farhop_scenario::open;
+    use farhop_units::Bytes;
+    use std::time::Duration;
+
+    /// What comes of so many bytes, and when, in ms after the first.
+    fn windows(assignments: &[&str], bytes: u64) -> Vec<(u64, u64)> {
+        windows_over(Duration::from_millis(40), assignments, bytes)
+    }
+
+    /// The same over another round trip.
+    fn windows_over(round_trip: Duration, assignments: &[&str], bytes: u64) -> Vec<(u64, u64)> {
+        let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
+        let mut parameters = Parameters::of(&open("demo", &assignments).unwrap());
+        parameters.delays.round_trip = round_trip;
+        parameters.tcp.mss = Bytes::new(1000);
+        let (mut behind, mut now, mut left, mut all) =
+            (Behind::new(&parameters), Ticks::from_millis(100), bytes, vec![]);
+        while left > 0 {
+            let (comes, next) = behind.bring(now, left, &parameters);
+            all.push((comes, now.since(Ticks::from_millis(100)).whole(Ticks::from_millis(1))));
+            (left, now) = (left - comes, next);
+        }
+        all
+    }
+
+    #[test]
+    fn each_round_trip_brings_twice_as_much() {
+        assert_eq!(windows(&[], 80_000), [(10_000, 0), (20_000, 40), (40_000, 80), (10_000, 120)]);
+        let rfc = windows(&["tcp.profile=rfc", "tcp.initial_window=2"], 10_000);
+        assert_eq!(rfc, [(2000, 0), (3000, 40), (4500, 80), (500, 120)]);
+        assert_eq!(windows(&["tcp.max_window=15 kB"], 40_000), [(10_000, 0), (15_000, 40), (15_000, 80)]);
+    }
+
+    #[test]
+    fn many_windows_take_as_many_round_trips_but_not_as_many_steps() {
+        let terabyte = windows(&["tcp.max_window=10 kB"], 1_000_000_000_000);
+        assert_eq!(terabyte.last(), Some(&(10_000, (100_000_000 - 1) * 40)));
+        assert_eq!(terabyte.iter().map(|(bytes, _)| bytes).sum::<u64>(), 1_000_000_000_000);
+        assert!(terabyte.len() < 128, "{}", terabyte.len());
+    }
+
+    #[test]
+    fn a_window_is_kept_over_round_trips_longer_than_any_timeout() {
+        let far = |assignments: &[&str]| {
+            windows_over(Duration::from_secs(2400), assignments, 60_000)
+                .iter()
+                .map(|(bytes, _)| *bytes)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(far(&["tcp.profile=linux"]), [10_000, 20_000, 30_000]);
+        assert_eq!(far(&["tcp.profile=rfc"]), [10_000, 15_000, 22_500, 12_500]);
+    }
+}
