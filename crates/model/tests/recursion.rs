@@ -79,6 +79,23 @@ fn every_architecture_has_a_time_between_the_limit_and_direct() {
 }
 
 #[test]
+fn nothing_is_faster_than_the_slowest_part_of_the_path() {
+    for slow in
+        ["wan.rate=2 Mbit/s", "lan.rate=2 Mbit/s", "link.down.rate=2 Mbit/s", "wan.rate=1 kbit/s", "lan.rate=9 kbit/s"]
+    {
+        let scenario = scenario("demo", &[slow]);
+        for architecture in Architecture::ALL {
+            for prefetch in [PrefetchSide::Near, PrefetchSide::Far] {
+                let settings = ProxySettings { side: prefetch, ..ProxySettings::of(&scenario) };
+                let workload = Workload::of(&scenario.page).unwrap();
+                let load = Recursion::new().load_through(&scenario, &workload, *architecture, &settings).unwrap();
+                assert!(load.last_byte >= limit(&scenario), "{slow}, {}: {load:?}", architecture.word());
+            }
+        }
+    }
+}
+
+#[test]
 fn pushing_at_a_set_rate_costs_one_round_trip_and_the_transmission() {
     let scenario = scenario("demo", &[]);
     let load = through(&scenario, Architecture::Accelerated);

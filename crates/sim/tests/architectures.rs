@@ -205,6 +205,19 @@ fn keys_are_agreed_on_across_what_lies_behind_the_gateway() {
     }
 }
 
+/// What is slower than the link is another hop of it; that TCP's windows grow over the link alone meanwhile is not known.
+#[test]
+fn beside_a_slower_wan_or_lan_pages_take_about_as_long_as_predicted() {
+    use Architecture::{Accelerated, Multiplexed, Rwbp, Split, Tunnel};
+    for (architecture, bound) in [(Split, 0.16), (Multiplexed, 0.14), (Rwbp, 0.04), (Tunnel, 0.04), (Accelerated, 0.04)]
+    {
+        for slow in ["wan.rate=10 Mbit/s", "lan.rate=10 Mbit/s"] {
+            let off = from_predicted(architecture, &["link.down.rate=50 Mbit/s", slow]);
+            assert!(off.abs() < bound, "{architecture} {slow}: {:.2} % off", off * 100.0);
+        }
+    }
+}
+
 /// The client asks the terminal for each connection before it can say anything about keys.
 #[test]
 fn a_terminal_answers_across_the_lan() {

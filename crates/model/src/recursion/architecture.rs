@@ -6,14 +6,14 @@
 //! | architecture | connections over the link | the rate is | the way behind the gateway | requests |
 //! |---|---|---|---|---|
 //! | `direct` | the client's own, to the server | TCP's | part of the path | the client's |
-//! | `split` | one per client connection, opened with it | TCP's over the link alone | a delay | the client's |
-//! | `multiplexed` | k, up from the start | TCP's over the link alone | a delay | the client's, whose connections share the k: each goes, either way, over the one with the fewest bytes waiting or unacknowledged and stays there while anything of it is under way, 20 B per segment (nz-us-2000) |
-//! | `rwbp` | one per client connection, up from the start | set | a delay | the client's |
-//! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is a delay |
-//! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | a delay of the document alone | the client's |
-//! | `prefetch-2013` | one | set, no more than 1414 B per ms | a delay | for what no document names; the rest is sent unasked |
-//! | `tunnel` | one, up from the start | set, both ways | a delay | the client's, whose connections share it |
-//! | `accelerated` | one, up from the start | set, both ways | a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
+//! | `split` | one per client connection, opened with it | TCP's over the link alone | its rate, and a delay | the client's |
+//! | `multiplexed` | k, up from the start | TCP's over the link alone | its rate, and a delay | the client's, whose connections share the k: each goes, either way, over the one with the fewest bytes waiting or unacknowledged and stays there while anything of it is under way, 20 B per segment (nz-us-2000) |
+//! | `rwbp` | one per client connection, up from the start | set | its rate, and a delay | the client's |
+//! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is its rate, and a delay |
+//! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay of the document alone | the client's |
+//! | `prefetch-2013` | one | set, no more than 1414 B per ms | its rate, and a delay | for what no document names; the rest is sent unasked |
+//! | `tunnel` | one, up from the start | set, both ways | its rate, and a delay | the client's, whose connections share it |
+//! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
 //! Assumed throughout: proxies take no more time than Linux's programs; the lan's hops are passed in each round trip of the link, so that a handshake that the
 //! terminal answers takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the
@@ -22,7 +22,8 @@
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
 //! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
 //! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
-//! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first. Requests
+//! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first; a wan or a lan slower than the link is passed
+//! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. Requests
 //! for what comes unasked are held at the terminal, and cost nothing.
 
 use super::habits::Habits;
@@ -31,7 +32,7 @@ use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
 pub use farhop_scenario::PrefetchSide;
-use farhop_scenario::{Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
+use farhop_scenario::{DirectionConfig, Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -84,9 +85,10 @@ pub(crate) fn carried_as(scenario: &Scenario, architecture: Architecture, side: 
     }
 }
 
-/// A hop that constrains nothing.
-fn nothing() -> HopParameters {
-    HopParameters::default()
+/// A hop beyond the proxy where connections end: packets pass it one after the other, and what waits there waits in the proxy. Its delay is
+/// counted where it is waited for.
+fn beyond_proxy(config: &DirectionConfig) -> HopParameters {
+    HopParameters { delay: Duration::ZERO, queue: QueueLimit::Unlimited, ..HopParameters::of(config) }
 }
 
 impl Parameters {
@@ -123,7 +125,9 @@ impl Parameters {
     /// Connections end at the gateway, which has the server behind it.
     fn split(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
-        (parameters.down[0], parameters.up[2]) = (nothing(), nothing());
+        (parameters.down[0], parameters.up[2]) = (beyond_proxy(&scenario.wan.down), beyond_proxy(&scenario.wan.up));
+        // The terminal has connections of its own with the client: what waits for the lan waits there.
+        (parameters.down[2].queue, parameters.up[0].queue) = (QueueLimit::Unlimited, QueueLimit::Unlimited);
         let (wan, program) = (round_trip(&scenario.wan), parameters.program());
         // The proxy connects; it asks, and the server answers.
         let [connection, response] = [1, 2].map(|programs| wan + program * programs);
@@ -214,7 +218,7 @@ impl Parameters {
     /// The prefetcher at the terminal loads the page; the lan only carries it on.
     fn prefetching_near(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
-        (parameters.down[2], parameters.up[0]) = (nothing(), nothing());
+        (parameters.down[2], parameters.up[0]) = (beyond_proxy(&scenario.lan.down), beyond_proxy(&scenario.lan.up));
         parameters.asks_ahead = true;
         let (lan, program) = (round_trip(&scenario.lan), parameters.program());
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
@@ -226,6 +230,9 @@ impl Parameters {
     /// The prefetcher at the gateway has everything that the document names by the time it is asked for.
     fn prefetching_far(scenario: &Scenario) -> Self {
         let mut parameters = Self { is_relayed: false, ..Self::split(scenario) };
+        // There is no other proxy before the lan.
+        let lan = &scenario.lan;
+        (parameters.down[2], parameters.up[0]) = (HopParameters::of(&lan.down), HopParameters::of(&lan.up));
         let document = round_trip(&scenario.wan).saturating_mul(2) + parameters.program() * 3;
         parameters.lookup = Duration::ZERO;
         parameters.delays = Delays { document, ..Delays::default() };
