@@ -57,7 +57,7 @@ impl Behind {
         let habits = Habits::of(&parameters.tcp);
         let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
         if 2 * self.come > self.window {
-            self.window += if habits.byte_counting { self.come } else { self.come / 2 };
+            self.window += if habits.byte_counting { self.come } else { self.come.div_ceil(2) };
         }
         let idle = now.since(self.last);
         if idle > timeout {
@@ -118,6 +118,16 @@ mod tests {
         let rfc = windows(&["tcp.profile=rfc", "tcp.initial_window=2"], 10_000);
         assert_eq!(rfc, [(2000, 0), (3000, 40), (4500, 80), (500, 120)]);
         assert_eq!(windows(&["tcp.max_window=15 kB"], 40_000), [(10_000, 0), (15_000, 40), (15_000, 80)]);
+    }
+
+    #[test]
+    fn the_smallest_window_grows() {
+        let mut parameters = Parameters::of(&open("demo", &["tcp.profile=rfc".to_owned()]).unwrap());
+        parameters.delays.round_trip = Duration::from_millis(40);
+        (parameters.tcp.mss, parameters.tcp.initial_window) = (Bytes::new(1), 1);
+        let mut behind = Behind::new(&parameters);
+        let windows = [0, 40, 80, 120].map(|at| behind.bring(Ticks::from_millis(at), 100, &parameters).0);
+        assert_eq!(windows, [1, 2, 3, 5]);
     }
 
     #[test]
