@@ -90,6 +90,11 @@ impl Chain {
         Self(spans, duties)
     }
 
+    /// Whether nothing but clients and servers has legs.
+    pub(crate) const fn is_end_to_end(self) -> bool {
+        matches!(self.0, [(Place::Client, Place::Server, _)])
+    }
+
     /// What the leg is that crosses the far link.
     pub(crate) fn over_the_link(self) -> Protocol {
         let crosses = |span: &&Span| span.0 <= Place::Terminal && span.1 >= Place::Gateway;

@@ -1,4 +1,5 @@
-//! What happens next: events in order of time, those of one instant in the order in which they were scheduled.
+//! What happens next: events in order of time, those of one instant in the order in which they were scheduled, but for those that are
+//! last of it.
 //!
 //! A monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem", 1990): an event waits
 //! in the slot of the first digit, from the top, in which its time differs from the present. As time reaches a slot, its events move to
@@ -6,16 +7,17 @@
 //! is nearly everything, waits in a slot of 262 µs from the beginning, and has mostly that for itself. Neighbours are never compared, so
 //! that a million pending events cost little more than a thousand.
 //!
-//! Events of one time are always in one slot, in the order in which they came; slots are emptied from the front into slots that
-//! are empty. So the order of scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those
-//! that became free last: memory is what pending events need, most of it is in the cache, and nothing is allocated once there have
-//! been as many. What is known of blocks lies apart from the events in them, so that scheduling one reads nothing but that.
+//! Times are doubled, so that what is last of its instant has a time of its own, one beyond that of the others. Events of one time are
+//! always in one slot, in the order in which they came; slots are emptied from the front into slots that are empty. So the order of
+//! scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those that became free last: memory
+//! is what pending events need, most of it is in the cache, and nothing is allocated once there have been as many. What is known of
+//! blocks lies apart from the events in them, so that scheduling one reads nothing but that.
 
 use farhop_units::Instant;
 use std::collections::VecDeque;
 
-/// Where each digit of a time in ns begins, and where the last one ends.
-const DIGITS: [u32; LEVELS + 1] = [0, 6, 12, 18, 30, 36, 42, 48, 54, 60, 64];
+/// Where each digit of a doubled time in ns begins, and where the last one ends.
+const DIGITS: [u32; LEVELS + 1] = [0, 7, 13, 19, 31, 37, 43, 49, 55, 61, 64];
 const LEVELS: usize = 10;
 /// The digit of which the events of one slot of 262 µs have all in common.
 const NEAR: usize = 3;
@@ -31,8 +33,9 @@ const BLOCK: usize = 8;
 /// Events to come.
 #[derive(Debug)]
 pub struct EventQueue<E> {
+    /// The doubled time of the last event.
     now: u64,
-    /// Events of the present instant.
+    /// Events of the present time.
     ready: VecDeque<E>,
     /// Which levels hold events, lowest digit first.
     occupied: u16,
@@ -72,6 +75,7 @@ struct Block {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
+    /// Doubled.
     at: u64,
     event: E,
 }
@@ -130,6 +134,11 @@ impl Block {
     const EMPTY: Self = Self { count: 0, next: NONE };
 }
 
+/// Half of all time is long enough.
+fn double(at: Instant) -> u64 {
+    at.as_nanos().min(u64::MAX / 2) * 2
+}
+
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self::new()
@@ -146,7 +155,16 @@ impl<E> EventQueue<E> {
 
     /// Schedules `event`; one for the past is for the present.
     pub fn push(&mut self, at: Instant, event: E) {
-        let at = at.as_nanos();
+        self.schedule(double(at), event);
+    }
+
+    /// Schedules `event` behind all others of that instant that are not said to be last: where it stands among those does not depend on
+    /// how long before it was known.
+    pub fn push_last(&mut self, at: Instant, event: E) {
+        self.schedule(double(at) + 1, event);
+    }
+
+    fn schedule(&mut self, at: u64, event: E) {
         if at <= self.now { self.ready.push_back(event) } else { self.insert(Entry { at, event }) }
     }
 
@@ -159,12 +177,7 @@ impl<E> EventQueue<E> {
     /// be fetched from memory together: all of them for a first look, number 0, then all for a second, and so on.
     pub fn pop_and_look(&mut self, near: impl FnMut(u32, &E)) -> Option<(Instant, E)> {
         let event = self.ready.pop_front().or_else(|| self.advance(near))?;
-        Some((Instant::from_nanos(self.now), event))
-    }
-
-    /// The next event, if it is due at `at` and the present is that time.
-    pub fn pop_due(&mut self, at: Instant) -> Option<E> {
-        if self.now == at.as_nanos() { self.ready.pop_front() } else { None }
+        Some((Instant::from_nanos(self.now / 2), event))
     }
 
     /// `entry` is later than the present.
@@ -268,8 +281,20 @@ mod tests {
         queue.push(Instant::from_nanos(u64::MAX), 0);
         queue.push(Instant::from_nanos(1), 1);
         queue.push(Instant::from_nanos(u64::MAX), 2);
-        assert_eq!(drain(&mut queue), [(1, 1), (u64::MAX, 0), (u64::MAX, 2)]);
+        assert_eq!(drain(&mut queue), [(1, 1), (u64::MAX / 2, 0), (u64::MAX / 2, 2)]);
         assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn what_is_last_of_an_instant_is_so_however_early_it_is_known() {
+        let at = Instant::from_nanos;
+        let mut queue = EventQueue::new();
+        queue.push_last(at(1000), 4);
+        queue.push(at(1000), 2);
+        queue.push_last(at(999), 1);
+        queue.push(at(1000), 3);
+        queue.push_last(at(1000), 5);
+        assert_eq!(drain(&mut queue), [(999, 1), (1000, 2), (1000, 3), (1000, 4), (1000, 5)]);
     }
 
     #[test]

@@ -72,6 +72,7 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     let clients = clients(scenario, users, seed);
     let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
     world.begin_trace(trace.take(run));
+    world.runs_until(Instant::START + users.duration);
     let result = go(&mut world, (scenario, users), goes_on);
     trace.put(world.end_trace());
     result

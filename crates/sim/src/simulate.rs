@@ -25,7 +25,7 @@ pub struct Simulation {
     pub loads: Vec<Load>,
     /// What users met, for every row that has users.
     pub populations: Vec<Population>,
-    /// Events handled.
+    /// Events handled; with a trace there are more of them.
     pub event_count: u64,
     /// Packets passing a serializer with a finite rate or a delay.
     pub packet_hops: u64,

@@ -2,7 +2,8 @@
 //!
 //! Each terminal has a lan, which its clients share, and each server a wan; between them lies one far link with all terminals.
 //! A kind of channel that constrains nothing is passed over. Where channels only queue, serialize and delay, they are
-//! [`Lane`](farhop_link::Lane)s: a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does.
+//! [`Lane`](farhop_link::Lane)s: a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does,
+//! or that it leaves the last of several lanes between which nobody else's parcels can come.
 //! Others are [`Channel`](farhop_link::Channel)s that are played, the same machine that the emulator drives, and only those that have
 //! something to do wake up. What is simulated is the same, to the nanosecond.
 //!
@@ -82,6 +83,8 @@ pub(crate) struct Network<P: Content> {
     far_seed: u64,
     /// Writes down what the far link does, if somebody wants that.
     tracer: Option<Box<Tracer>>,
+    /// When the run ends, if packets may go through lanes in a row at once: what they do later does not count.
+    end: Option<Instant>,
 }
 
 impl<P: Content> Network<P> {
@@ -113,6 +116,19 @@ impl<P: Content> Network<P> {
             peaks: [Bytes::ZERO; 2],
             far_seed: link.seed_of(0),
             tracer: None,
+            end: None,
+        }
+    }
+
+    /// What happens at `end` or later does not count. All legs are between clients and servers, and each server is for the clients of one
+    /// terminal: then packets are in the same order in all lanes up, and in those of the lans as in the far link's, so that from now on
+    /// they go through such lanes at once, unless a trace has to see them one by one.
+    pub(crate) fn go_through_until(&mut self, end: Instant) {
+        self.end = Some(end);
+        if self.tracer.is_none() {
+            for (span, direction) in [(LAN, Direction::Down), (FAR, Direction::Up), (WAN, Direction::Up)] {
+                self.spans[span].follow(direction);
+            }
         }
     }
 
@@ -144,6 +160,7 @@ impl<P: Content> Network<P> {
             is_ecn_capable: packet.is_ecn_capable(),
             is_marked: false,
             is_damaged: false,
+            is_refused: false,
             is_copy: false,
             content: self.contents.insert(packet),
         };
@@ -181,17 +198,23 @@ impl<P: Content> Network<P> {
                 self.contents.look_at(parcel.content);
             }
             // What answers it goes back.
-            self.look_at_lane(look, parcel.to, parcel.from.other(), parcel);
+            self.look_at_lanes(look, parcel.to, parcel.from.other(), parcel);
             return Some((parcel.leg, parcel.from.other()));
         }
-        self.look_at_lane(look, parcel.ahead, parcel.from, parcel);
+        self.look_at_lanes(look, parcel.ahead, parcel.from, parcel);
         None
     }
 
-    fn look_at_lane(&self, look: u32, place: Place, from: Side, parcel: &Parcel) {
-        let (_, span) = ahead(place, from);
-        if let Form::Lanes(lanes) = &self.spans[span].form {
-            lanes.look_at(look, lane_of(span, from, parcel));
+    fn look_at_lanes(&self, look: u32, mut place: Place, from: Side, parcel: &Parcel) {
+        loop {
+            let (next, span) = ahead(place, from);
+            if let Form::Lanes(lanes) = &self.spans[span].form {
+                lanes.look_at(look, lane_of(span, from, parcel));
+            }
+            if matches!(next, Place::Client | Place::Server) || !self.spans[ahead(next, from).1].follows(from) {
+                return;
+            }
+            place = next;
         }
     }
 
@@ -264,16 +287,29 @@ impl<P: Content> Network<P> {
         }
     }
 
-    /// A parcel has passed a channel.
+    /// Whether what happens now does not count.
+    fn is_over(&self, now: Instant) -> bool {
+        self.end.is_some_and(|end| now >= end)
+    }
+
+    /// A parcel comes out of a channel.
     fn leave(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
-        self.traffic.hops += self.spans[span].hops(parcel.from.direction());
-        if span == FAR {
-            self.count(now, &parcel);
-        }
+        self.pass(now, span, &parcel);
         if parcel.is_copy {
             parcel = self.materialize(parcel);
         }
         self.enter(now, parcel.ahead, parcel, events);
+    }
+
+    /// A parcel has passed a channel, which counts.
+    fn pass(&mut self, now: Instant, span: usize, parcel: &Parcel) {
+        if self.is_over(now) {
+            return;
+        }
+        self.traffic.hops += self.spans[span].hops(parcel.from.direction());
+        if span == FAR {
+            self.count(now, parcel);
+        }
     }
 
     /// A copy gets a packet of its own; that of the original is still there.
@@ -303,28 +339,60 @@ impl<P: Content> Network<P> {
 
     fn enter_lane(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
         let port = port_at(span, parcel.from, &parcel);
-        if span == FAR {
-            if self.tracer.is_some() {
-                self.trace_arrival(now, port, &mut parcel);
-            }
-            self.far_time = now;
+        if self.tracer.is_some() && span == FAR {
+            self.trace_arrival(now, port, &mut parcel);
         }
-        let lane = lane_of(span, parcel.from, &parcel);
-        let Form::Lanes(lanes) = &mut self.spans[span].form else { return };
-        // What finds nothing to wait for leaves the queue as it is.
-        let waits = span == FAR && lanes.is_busy(now, lane);
-        let exit = lanes.enter(now, lane, Bytes::new(parcel.bytes.into()));
-        if waits {
-            let peak = &mut self.peaks[lane.0 as usize];
-            *peak = lanes.queued(now, lane).max(*peak);
-        }
+        let exit = if parcel.is_refused { None } else { self.exit(now, span, &parcel) };
         match exit {
-            Some(exit) => events.push(exit, Event::Exit(parcel)),
+            Some(exit) => {
+                if self.end.is_none() {
+                    return events.push(exit, Event::Exit(parcel));
+                }
+                let last = self.go_through(exit, span, &mut parcel);
+                // Timers come first, so that it is all the same how long before this was known.
+                events.push_last(last, Event::Exit(parcel));
+            }
             None => {
                 let drop = Output::Drop { at: now, port, packet: parcel, reason: DropReason::QueueFull };
                 self.handle_output(now, span, drop, events);
             }
         }
+    }
+
+    /// When a parcel leaves the lane that it enters now, if there is room for it.
+    fn exit(&mut self, now: Instant, span: usize, parcel: &Parcel) -> Option<Instant> {
+        let (lane, is_over) = (lane_of(span, parcel.from, parcel), self.is_over(now));
+        let Form::Lanes(lanes) = &mut self.spans[span].form else { return None };
+        let bytes = Bytes::new(parcel.bytes.into());
+        if span != FAR {
+            return lanes.enter(now, lane, bytes);
+        }
+        self.far_time = now;
+        // What finds nothing to wait for leaves the queue as it is.
+        let waits = lanes.is_busy(now, lane) && !is_over;
+        let exit = lanes.enter(now, lane, bytes);
+        if waits {
+            let peak = &mut self.peaks[lane.0 as usize];
+            *peak = lanes.queued(now, lane).max(*peak);
+        }
+        exit
+    }
+
+    /// A parcel that is to come out of a lane goes on through those behind that follow it; returns when it comes out of the last one.
+    fn go_through(&mut self, mut exit: Instant, mut span: usize, parcel: &mut Parcel) -> Instant {
+        while parcel.ahead != parcel.to {
+            let (next, behind) = ahead(parcel.ahead, parcel.from);
+            if !self.spans[behind].follows(parcel.from) {
+                break;
+            }
+            let Some(last) = self.exit(exit, behind, parcel) else {
+                parcel.is_refused = true;
+                break;
+            };
+            self.pass(exit, span, parcel);
+            (exit, span, parcel.ahead) = (last, behind, next);
+        }
+        exit
     }
 
     fn enter_stage(&mut self, now: Instant, span: usize, first: u32, mut parcel: Parcel) {

@@ -132,6 +132,8 @@ pub(crate) struct Parcel {
     pub(super) is_marked: bool,
     /// A bit has been flipped on the way.
     pub(super) is_damaged: bool,
+    /// The lane that it is about to enter has no room for it.
+    pub(super) is_refused: bool,
     /// The link has made this one from another, which leaves the channel right after it and keeps the packet.
     pub(super) is_copy: bool,
 }

@@ -11,6 +11,8 @@ pub(super) struct Span {
     pub(super) form: Form,
     /// Does passing count as a hop, down and up?
     hops: [u64; 2],
+    /// Do packets go on into it at once from lanes before it?
+    follows: [bool; 2],
 }
 
 /// How channels do what they do.
@@ -36,25 +38,35 @@ pub(super) struct Stage {
 
 impl Span {
     /// Passed over.
-    pub(super) const NOTHING: Self = Self { form: Form::Nothing, hops: [0, 0] };
+    pub(super) const NOTHING: Self = Self { form: Form::Nothing, hops: [0, 0], follows: [false; 2] };
 
     /// Channels of this configuration. Those for which something must be played are added to `stages`.
     pub(super) fn new(place: Place, config: &ChannelConfig, channels: &Channels, stages: &mut Vec<Stage>) -> Self {
-        let hops = [hops(&config.down), hops(&config.up)];
+        let passing = Self { hops: [hops(&config.down), hops(&config.up)], ..Self::NOTHING };
         if config.is_transparent() {
             return Self::NOTHING;
         }
         if let Some(lanes) = Lanes::new(config, channels.count) {
-            return Self { form: Form::Lanes(lanes), hops };
+            return Self { form: Form::Lanes(lanes), ..passing };
         }
         let first = u32::try_from(stages.len()).expect("there are fewer channels");
         stages.extend((0..channels.count).map(|copy| Stage::new(place, config, channels.seed_of(copy))));
-        Self { form: Form::Stages(first), hops }
+        Self { form: Form::Stages(first), ..passing }
     }
 
     /// Hops that a packet makes by passing.
     pub(super) const fn hops(&self, direction: Direction) -> u64 {
         self.hops[direction as usize]
+    }
+
+    /// From now on packets go on into it at once from lanes before it, if it is made of such.
+    pub(super) const fn follow(&mut self, direction: Direction) {
+        self.follows[direction as usize] = matches!(self.form, Form::Lanes(_));
+    }
+
+    /// Whether packets from this side go on into it at once.
+    pub(super) const fn follows(&self, from: Side) -> bool {
+        self.follows[from.direction() as usize]
     }
 }
 

@@ -164,6 +164,50 @@ fn a_copy_is_a_packet_of_its_own() {
 }
 
 proptest! {
+    /// Seen one by one they arrive and are dropped at the same times, and count the same when the run ends.
+    #[test]
+    fn lanes_that_follow_each_other_can_be_gone_through_at_once(
+        queues in prop::array::uniform4(1_u64..6), end in 0_u64..2_000,
+        sends in prop::collection::vec((0_u64..1_000_000_000, 0_u16..3, any::<bool>()), 1..300),
+    ) {
+        let mut scenario = network();
+        let directions = [&mut scenario.lan.down, &mut scenario.lan.up, &mut scenario.link.up, &mut scenario.wan.up];
+        for ((direction, packets), kbps) in directions.into_iter().zip(queues).zip([9, 20, 15, 12]) {
+            (direction.rate, direction.queue) = (Some(farhop_units::Rate::kbps(kbps)), QueueLimit::Packets(packets));
+        }
+        scenario.link.down.rate = Some(farhop_units::Rate::kbps(40));
+        let end = Instant::START + Duration::from_millis(end);
+        let [one_by_one, at_once] = [false, true].map(|at_once| {
+            let mut network: Network<u64> = Network::new(&scenario, 3, 1, Meter::of_total(Instant::START));
+            if at_once { network.go_through_until(end) } else { network.end = Some(end) }
+            let (mut events, mut outcomes, mut steps) = (Events::new(), Vec::new(), 0);
+            for (number, (at, ..)) in (0..).zip(&sends) {
+                events.push(Instant::from_nanos(*at), Event::Client(number));
+            }
+            while let Some((now, event)) = events.pop() {
+                match event {
+                    Event::Client(number) => {
+                        let (_, terminal, up) = sends[number as usize];
+                        let route = Route { line: Line { terminal, server: terminal.into() }, ..WHOLE };
+                        let from = if up { Side::Near } else { Side::Far };
+                        network.send(now, from, (number, route), number.into(), &mut events);
+                    }
+                    Event::Exit(parcel) => network.handle_exit(now, parcel, &mut events),
+                    other => panic!("{other:?} is no lane's"),
+                }
+                let ended = core::iter::from_fn(|| network.poll()).map(|outcome| (now, format!("{outcome:?}")));
+                outcomes.extend(ended);
+                steps += 1;
+            }
+            outcomes.sort();
+            let totals = Direction::BOTH.map(|direction| (network.meter().total(direction), network.peak_queue(direction)));
+            ((outcomes, totals, network.traffic()), steps)
+        });
+        prop_assert_eq!(&one_by_one.0, &at_once.0);
+        prop_assert!(at_once.1 <= one_by_one.1);
+        prop_assert!(at_once.1 < one_by_one.1 || at_once.0.2.delivered == 0, "{} steps", at_once.1);
+    }
+
     #[test]
     fn what_is_offered_is_delivered_dropped_or_held(
         loss in 0.0..1.0, duplication in 0.0..1.0, queue in 0_u64..2000, seed: u64,

@@ -46,13 +46,14 @@ impl<P: Content> Network<P> {
 
     /// What leaves the far link at the instant at which it was last looked at has left it.
     fn end_lanes(&mut self, events: &mut Events) -> Instant {
-        while let Some(event) = events.pop_due(self.far_time) {
+        let far_time = self.far_time;
+        while let Some((_, event)) = events.pop().filter(|(at, _)| *at == far_time) {
             let Event::Exit(mut parcel) = event else { continue };
             if ahead(parcel.ahead, parcel.from.other()).1 == FAR {
-                self.leave_far_lane(self.far_time, &mut parcel);
+                self.leave_far_lane(far_time, &mut parcel);
             }
         }
-        self.far_time
+        far_time
     }
 
     /// A parcel comes out of a lane of the far link.

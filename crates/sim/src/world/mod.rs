@@ -1,6 +1,7 @@
 //! Everything that is simulated, and the loop that lets it happen.
 //!
-//! Of one instant, events happen in the order in which they were scheduled; after each, packets are handed over first, then what
+//! Of one instant, events happen in the order in which they were scheduled, but where packets may go through lanes in a row at once
+//! ([`World::runs_until`]) those come last that come out of lanes; after each, packets are handed over first, then what
 //! their arrival lets browsers do. Each machine has one wake-up in the queue at most that counts: when its deadline moves away
 //! the wake-up stays, finds nothing to do, and is scheduled anew.
 
@@ -23,7 +24,7 @@ use crate::programs::Origin;
 use crate::trace::Tracer;
 use crate::trunk::{StationId, Trunk};
 use boxes::Boxes;
-use farhop_scenario::Scenario;
+use farhop_scenario::{Dns, Scenario};
 use farhop_units::Instant;
 use std::collections::VecDeque;
 
@@ -160,6 +161,14 @@ impl<'a> World<'a> {
     /// From now on `tracer` writes down what happens; nothing has happened yet.
     pub(crate) fn begin_trace(&mut self, tracer: Option<Box<Tracer>>) {
         self.network.begin_trace(tracer);
+    }
+
+    /// The run ends at `end`, no sooner, and each client has servers of its own: packets need not be looked at between lanes where nobody
+    /// else's can come between.
+    pub(crate) fn runs_until(&mut self, end: Instant) {
+        if self.chain.is_end_to_end() && self.scenario.http.dns == Dns::None {
+            self.network.go_through_until(end);
+        }
     }
 
     /// The run is over.
