@@ -64,6 +64,7 @@ fn parameters(run: &Run) -> Parameters {
         delays: Delays::default(),
         is_relayed: false,
         pushed: 0,
+        pushed_rate: None,
         fetches: 1,
         asks_ahead: false,
         lookup: Duration::ZERO,

@@ -262,15 +262,14 @@ fn page_over_a_link(number: u64, architecture: Architecture, version: &str, keys
 #[test]
 fn pages_of_web_models_take_as_long_as_predicted() {
     use Architecture::{Accelerated, Multiplexed, Prefetch2013, PrefetchConventional, Split, Tunnel};
-    // Over the tunnel the model sends responses in the order in which they are there, not by their connections' age; of prefetch-2013 it sends
-    // the document, too, at the set rate.
+    // Over the tunnel the model sends responses in the order in which they are there, not by their connections' age.
     for (architecture, median, most) in [
         (Split, 0.001, 0.015),
         (Multiplexed, 0.002, 0.02),
         (Tunnel, 0.004, 0.15),
         (Accelerated, 0.006, 0.15),
         (PrefetchConventional, 0.001, 0.02),
-        (Prefetch2013, 0.01, 0.5),
+        (Prefetch2013, 0.001, 0.02),
     ] {
         let mut errors = Vec::new();
         for number in 0..20 {
@@ -282,6 +281,21 @@ fn pages_of_web_models_take_as_long_as_predicted() {
         errors.sort_by(f64::total_cmp);
         assert!(errors[10] < median && errors[19] < most, "{architecture}: {errors:?}");
     }
+}
+
+/// Boxes that prefetch ask as their browsers do: over new connections, one after the other, or all at once.
+#[test]
+fn pages_of_each_version_are_pushed_when_predicted() {
+    let mut errors = Vec::new();
+    for number in 20..48 {
+        let version = ["1.0", "1.1-pipelined", "1.1"][number as usize % 3];
+        let scenario = page_over_a_link(number, Architecture::Prefetch2013, version, "none");
+        let off = off_the_prediction(&scenario, Architecture::Prefetch2013);
+        println!("{number} {version}: {:+.2} %", off * 100.0);
+        errors.push(off.abs());
+    }
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[14] < 0.001 && errors[27] < 0.01, "{errors:?}");
 }
 
 /// Each version and each kind of keys comes over links and pages of all kinds.

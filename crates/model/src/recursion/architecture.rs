@@ -11,7 +11,7 @@
 //! | `rwbp` | one per client connection, up from the start | set | its rate, and a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is its rate, and a delay |
 //! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay of the document alone | the client's |
-//! | `prefetch-2013` | one | set, no more than 1414 B per ms | its rate, and a delay | for what no document names; the rest is sent unasked |
+//! | `prefetch-2013` | one per client connection, opened when something is asked on it | TCP's over the link alone; of what is sent unasked set, no more than 1414 B per ms, whole and in datagrams | its rate, and a delay | for documents and what none names; the rest is sent unasked |
 //! | `tunnel` | one, up from the start | set, both ways | its rate, and a delay | the client's, whose connections share it |
 //! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
@@ -109,12 +109,15 @@ impl Parameters {
             Architecture::Prefetch2013 => {
                 let rate = settings.rate.unwrap_or(PREFETCH_2013_RATE).min(PREFETCH_2013_RATE);
                 let HttpConfig { version, connections, .. } = scenario.http;
+                let mut split = Self::split(scenario);
+                // Of the client and of the terminal, which has what the client gets.
+                split.delays.response += split.program() * 2;
                 Self {
-                    is_established: false,
                     outstanding: if version == HttpVersion::Http11Pipelined { usize::MAX } else { connections.max(1) },
                     pushed: usize::MAX,
+                    pushed_rate: Some(rate),
                     fetches: connections,
-                    ..Self::pushing(scenario, Some(rate))
+                    ..split
                 }
             }
             Architecture::Tunnel => Self::tunnel(scenario, settings).over_quic(),

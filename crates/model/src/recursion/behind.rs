@@ -53,6 +53,19 @@ impl Behind {
         (comes, self.next)
     }
 
+    /// When all of `bytes` have come, the first of them at `now`.
+    pub(crate) fn bring_all(&mut self, now: Ticks, bytes: u64, parameters: &Parameters) -> Ticks {
+        let (mut now, mut left) = (now, bytes);
+        loop {
+            let (comes, next) = self.bring(now, left, parameters);
+            left -= comes;
+            if left == 0 {
+                return now;
+            }
+            now = next;
+        }
+    }
+
     fn grow(&mut self, now: Ticks, round_trip: Ticks, parameters: &Parameters) {
         let habits = Habits::of(&parameters.tcp);
         let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);

@@ -274,6 +274,8 @@ pub(crate) enum Kind {
     Syn,
     SynAck,
     Segment,
+    /// Part of a content, which belongs to no connection.
+    Content,
     /// A segment that has arrived before; it draws an ACK at once (RFC 5681 §4.2).
     Repetition,
     /// A FIN alone, which is answered with an ACK; the connection is forgotten by then.

@@ -10,6 +10,7 @@
 use super::browser::{Browser, Trigger};
 use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
+use super::contents::Contents;
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::sender::Piece;
@@ -46,6 +47,8 @@ pub(crate) enum Planned {
     Dial { place: usize },
     /// The box that has connections up has answered.
     Connect { place: usize },
+    /// Send the next packet of what is pushed apart.
+    Content,
 }
 
 /// What is done about queues that may overflow and timers that run out though nothing is lost.
@@ -84,6 +87,7 @@ pub(crate) struct Buffers {
     /// Places of connections that are closed.
     pub(crate) vacant: Vec<usize>,
     pub(crate) browser: Browser,
+    pub(crate) contents: Contents,
 }
 
 impl Buffers {
@@ -98,6 +102,8 @@ impl Buffers {
         self.vacant.extend((0..self.connections.len()).rev());
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.reset();
+        self.contents.reset();
+        self.contents.reset();
         self.browser.reset(wanted);
     }
 }
@@ -265,6 +271,7 @@ impl<'a> Load<'a> {
             Planned::Ask { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
             Planned::Connect { place } => self.connected(place),
+            Planned::Content => self.send_content(),
         }
         self.act();
     }
@@ -332,6 +339,9 @@ impl<'a> Load<'a> {
         // A copy of what is popped would wait for its parts to be written.
         let Some(&packet) = queue.front() else { return };
         queue.pop_front();
+        if packet.kind == Kind::Content {
+            return self.content_arrived(&packet);
+        }
         let connection = &self.buffers.connections[packet.place()];
         match packet.kind {
             Kind::Fin => {
@@ -344,6 +354,7 @@ impl<'a> Load<'a> {
             Kind::Repetition => self.draw_ack(packet.place(), side),
             Kind::Segment if side == Side::Client => self.segment_arrived_at_client(&packet),
             Kind::Segment => self.segment_arrived_at_server(&packet),
+            Kind::Content => {}
         }
     }
 

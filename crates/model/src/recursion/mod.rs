@@ -49,6 +49,7 @@ mod browser;
 mod call;
 mod chance;
 mod connection;
+mod contents;
 mod deadline;
 mod habits;
 mod jiffies;

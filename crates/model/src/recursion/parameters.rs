@@ -232,6 +232,8 @@ pub struct Parameters {
     pub delays: Delays,
     /// Of what a document names the sender knows so many objects as soon as it has the document, and sends them without being asked.
     pub pushed: usize,
+    /// It is sent apart from all connections, at this rate of contents where the link is not slower; absent where it follows what names it.
+    pub pushed_rate: Option<Rate>,
     /// Of these it asks for so many at once; zero counts as one.
     pub fetches: usize,
     /// Who asks is a box that reads documents, and does not wait for a browser that asks later.
@@ -266,6 +268,7 @@ impl Parameters {
             is_relayed: false,
             delays: Delays::default(),
             pushed: 0,
+            pushed_rate: None,
             fetches: usize::MAX,
             asks_ahead: false,
             lookup: lookup(scenario),

@@ -1,8 +1,9 @@
 //! Reading: what the client makes of bytes that arrive, and how the browser goes on.
 
+use super::breakdown::Ledger;
 use super::browser::{Start, Trigger};
 use super::connection::{Chunk, Content, Side};
-use super::load::{Buffers, Load, Planned};
+use super::load::{Load, Planned};
 use super::ticks::Ticks;
 
 impl Load<'_> {
@@ -22,19 +23,22 @@ impl Load<'_> {
             self.note_crossed(content, Side::Server, bytes);
             match content {
                 Content::Object(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
-                Content::Object(object) => self.read_response(place, object, bytes, link),
+                Content::Object(object) => {
+                    let ledger = self.buffers.connections[place].ledger;
+                    self.read_response((place, ledger), object, bytes, link);
+                }
                 Content::Keys { call } => self.read_keys(call, bytes),
             }
         }
     }
 
+    /// Bytes of a response have come, at a place for which time went as its ledger says.
     #[inline(never)]
-    fn read_response(&mut self, place: usize, object: usize, bytes: u64, link: Ticks) {
+    pub(crate) fn read_response(&mut self, (place, ledger): (usize, Ledger), object: usize, bytes: u64, link: Ticks) {
         let (clock, size) = (self.clock(), self.workload.size(object));
-        let Buffers { browser, connections, .. } = &mut *self.buffers;
-        let (progress, ledger) = (&mut browser.objects[object], &connections[place].ledger);
+        let progress = &mut self.buffers.browser.objects[object];
         if progress.start.is_none() {
-            progress.start = Some(Start { at: clock, ledger: *ledger, link });
+            progress.start = Some(Start { at: clock, ledger, link });
         }
         let header = progress.header.min(bytes);
         progress.header -= header;
@@ -48,21 +52,15 @@ impl Load<'_> {
             progress.first_byte.get_or_insert(clock);
         }
         if complete {
-            progress.end = Some((clock, *ledger));
+            progress.end = Some((clock, ledger));
         }
         if self.buffers.browser.has_named(object, self.workload) {
-            self.discover(place, object);
+            self.read_names(object, Trigger::Named { by: object, ledger, delay: Ticks::ZERO });
         }
         self.buffers.browser.note_events(object, self.workload);
         if complete {
             self.response_ended(place, object);
         }
-    }
-
-    /// Learns of what the part of the body that has arrived names.
-    fn discover(&mut self, place: usize, by: usize) {
-        let ledger = self.buffers.connections[place].ledger;
-        self.read_names(by, Trigger::Named { by, ledger, delay: Ticks::ZERO });
     }
 
     /// Reads the names in what has arrived of a body, because of `trigger`.

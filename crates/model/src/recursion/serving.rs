@@ -1,5 +1,6 @@
 //! Serving: what the server, or whatever stands at the far end, makes of requests.
 
+use super::behind::Behind;
 use super::connection::{Answer, Content, Exchange, Side};
 use super::load::{Load, Making};
 use super::parameters::{Http, Parameters};
@@ -73,6 +74,12 @@ impl Load<'_> {
 
     /// A response is there to be sent, or a window's worth of it; the rest follows.
     pub(crate) fn made(&mut self, making: Making) {
+        if let Exchange { content: Content::Object(object), request: 0, response } = making.exchange
+            && self.parameters.pushed_rate.is_some()
+        {
+            self.push_content(object, response);
+            return self.push_named(making, object);
+        }
         if self.buffers.connections[making.connection].generation != making.generation {
             return;
         }
@@ -130,13 +137,13 @@ impl Load<'_> {
         if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
             return;
         }
-        let mut fetches = Fetches::new(self.now, self.workload.object(by).host);
+        let mut fetches = Fetches::new(self.now, self.workload.object(by).host, Behind::new(self.parameters));
         for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
             let (content, response) = (Content::Object(object), header + self.workload.size(object));
             let exchange = Exchange { content, request: 0, response };
-            let ready = fetches.next(self.parameters, self.workload.object(object));
+            let ready = fetches.next(self.parameters, self.workload.object(object), response);
             self.buffers.browser.objects[object].header = header;
             self.make(Making { ready, exchange, ..making });
         }
@@ -158,37 +165,51 @@ impl Load<'_> {
 /// What a box asks for at servers by itself, in order and so much at once, over connections that it opens as it needs them.
 struct Fetches {
     now: Ticks,
-    /// When what is being asked for will be there.
-    under_way: Vec<Ticks>,
-    /// Connections: to which host, and when they are free.
-    connections: Vec<(usize, Ticks)>,
+    /// At which host something is being asked for, and when it will be there.
+    under_way: Vec<(usize, Ticks)>,
+    /// Connections: to which host, when they are free, and what comes over them.
+    connections: Vec<(usize, Ticks, Behind)>,
 }
 
 impl Fetches {
     /// The document has come from this host.
-    fn new(now: Ticks, host: usize) -> Self {
-        Self { now, under_way: Vec::new(), connections: vec![(host, now)] }
+    fn new(now: Ticks, host: usize, behind: Behind) -> Self {
+        Self { now, under_way: Vec::new(), connections: vec![(host, now, behind)] }
     }
 
-    /// When the next object will be there.
-    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject) -> Ticks {
-        let start = match self.under_way.len() < parameters.fetches.max(1) {
-            true => self.now,
-            false => {
-                let first = (0..self.under_way.len()).min_by_key(|place| self.under_way[*place]).unwrap_or(0);
-                self.under_way.swap_remove(first)
-            }
-        };
+    /// When the next object will be there, of which so many bytes come: their beginning, or all of them if it is pushed whole.
+    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject, bytes: u64) -> Ticks {
+        let start = self.turn(parameters, object.host);
+        let (stays, waits) = (parameters.http != Http::Http10, parameters.http != Http::Http11Pipelined);
         let mut ready = start + Ticks::of(parameters.delays.response) + Ticks::of(object.think);
-        let is_free = |(host, free): &&mut (usize, Ticks)| *host == object.host && *free <= start;
-        match self.connections.iter_mut().find(is_free) {
-            Some((_, free)) => *free = ready,
-            None => {
-                ready += Ticks::of(parameters.delays.connection);
-                self.connections.push((object.host, ready));
-            }
+        let carries =
+            |(host, free, _): &(usize, Ticks, Behind)| stays && *host == object.host && (!waits || *free <= start);
+        let place = self.connections.iter().position(carries).unwrap_or_else(|| {
+            ready += Ticks::of(parameters.delays.connection);
+            self.connections.push((object.host, ready, Behind::new(parameters)));
+            self.connections.len() - 1
+        });
+        let (_, free, behind) = &mut self.connections[place];
+        ready = ready.max(*free);
+        if parameters.pushed_rate.is_some() {
+            ready = behind.bring_all(ready, bytes, parameters);
         }
-        self.under_way.push(ready);
+        *free = ready;
+        self.under_way.push((object.host, ready));
         ready
+    }
+
+    /// When the next request to `host` can go: there is a limit for all hosts, or for each where the box asks as the browser does.
+    fn turn(&mut self, parameters: &Parameters, host: usize) -> Ticks {
+        if parameters.http == Http::Http11Pipelined {
+            return self.now;
+        }
+        let counts = |other: usize| parameters.pushed_rate.is_none() || other == host;
+        let own = self.under_way.iter().enumerate().filter(|(_, (other, _))| counts(*other));
+        if own.clone().count() < parameters.fetches.max(1) {
+            return self.now;
+        }
+        let first = own.min_by_key(|(_, (_, ready))| *ready).map_or(0, |(place, _)| place);
+        self.under_way.swap_remove(first).1
     }
 }

@@ -243,7 +243,7 @@ impl Load<'_> {
     }
 
     /// Whether no other connection is being opened, or has anything on the way or to send.
-    fn is_alone(&self, place: usize) -> bool {
+    pub(crate) fn is_alone(&self, place: usize) -> bool {
         let buffers = &*self.buffers;
         let mut packets = buffers.down.iter().chain(&buffers.up);
         let others =
@@ -290,7 +290,7 @@ impl Load<'_> {
     }
 
     /// Time passes without anything being done in it.
-    fn pass(&mut self, span: Ticks) {
+    pub(crate) fn pass(&mut self, span: Ticks) {
         self.skipped += span;
         for connection in self.buffers.connections.iter_mut().filter(|connection| connection.open) {
             connection.client.receiver.set_skipped(self.skipped);

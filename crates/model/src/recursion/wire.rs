@@ -197,7 +197,7 @@ impl Load<'_> {
     }
 
     /// Whether a queue had no room for a packet; where that is not certain, the load has to be begun again.
-    fn is_lost(&mut self, passage: &Passage) -> bool {
+    pub(crate) fn is_lost(&mut self, passage: &Passage) -> bool {
         self.gave_up |= passage.is_dropped && self.mode == Mode::Wary;
         passage.is_dropped && self.mode == Mode::Repairing
     }

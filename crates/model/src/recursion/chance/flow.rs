@@ -4,6 +4,7 @@ use super::losses::Fate;
 use crate::recursion::connection::Side;
 use crate::recursion::habits::Habits;
 use crate::recursion::parameters::{Control, Parameters};
+use crate::recursion::ticks::Pace;
 use farhop_scenario::{Congestion, Profile};
 
 /// More rounds than this go on as the last half of them did.
@@ -67,18 +68,20 @@ impl Path {
         let packet = mss + super::super::load::HEADERS;
         let small = super::super::load::HEADERS;
         let control = match (parameters.control, tcp.congestion) {
+            _ if parameters.pushed_rate.is_some() => Kind::Set,
             (Control::FixedRate, _) => Kind::Set,
             (_, Congestion::Reno | Congestion::NewReno) => Kind::Reno,
             (_, Congestion::Cubic) => Kind::Cubic,
             (_, Congestion::Bbr) => Kind::Steady,
         };
+        let set = Pace::of(parameters.pushed_rate.filter(|_| sender == Side::Server), (1, 1)).time(mss);
         let window = tcp.max_window.map_or(f64::INFINITY, |window| window.as_f64());
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let most = window.min(habits.send_buffer as f64) / tcp.mss.as_f64();
         Self {
             sender,
             rtt: (way.delay() + back.delay() + way.service(packet) + back.service(small)).seconds(),
-            pace: way.slowest_service(1, packet).seconds(),
+            pace: way.slowest_service(1, packet).max(set).seconds(),
             mss,
             control,
             initial: f64::from(tcp.initial_window),
