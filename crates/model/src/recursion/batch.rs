@@ -32,14 +32,16 @@ impl Batch {
         self.left > 0
     }
 
-    /// A segment leaves, the first of `segments()` if no batch is leaving; whether it is pushed.
-    pub(super) fn send(&mut self, segments: impl FnOnce() -> u64) -> bool {
+    /// Up to `most` segments leave, of `segments()` if no batch is leaving: how many do before another one begins, and whether the last of
+    /// them is pushed.
+    pub(super) fn send(&mut self, most: u64, segments: impl FnOnce() -> u64) -> (u64, bool) {
         if self.left == 0 {
-            let segments = segments();
+            let segments = segments().max(1);
             *self = Self { left: segments, has_several: segments > 1 };
         }
-        self.left = self.left.saturating_sub(1);
-        self.left == 0 && self.has_several
+        let count = self.left.min(most);
+        self.left -= count;
+        (count, self.left == 0 && self.has_several)
     }
 }
 
@@ -140,8 +142,9 @@ mod tests {
     #[test]
     fn the_last_segment_of_several_is_pushed() {
         let mut batch = Batch::default();
-        let mut sent = |segments: u64| (0..segments).map(|_| batch.send(|| segments)).collect::<Vec<_>>();
+        let mut sent = |segments: u64| (0..segments).map(|_| batch.send(1, || segments).1).collect::<Vec<_>>();
         assert_eq!((sent(1), sent(3)), (vec![false], vec![false, false, true]));
+        assert_eq!([3, 9, 9].map(|most| batch.send(most, || 5)), [(3, false), (2, true), (5, true)]);
     }
 
     #[test]

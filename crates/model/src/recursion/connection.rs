@@ -89,11 +89,10 @@ impl End {
         payload
     }
 
-    /// The same of a packet that acknowledges nothing new, where nothing is to be repaired.
+    /// Data arrived where nothing is to be repaired, and what it acknowledges is known.
     #[inline(always)]
     pub(crate) fn listen(&mut self, now: Ticks, packet: &Packet, timeout: Ticks) {
         self.receiver.note_timestamp(packet.start, packet.sent);
-        self.sender.on_ack(now, &packet.ack);
         let Packet { push, fin, sent, ack: Ack { echo, .. }, .. } = *packet;
         let arrival = Arrival { now, payload: packet.payload(), push, fin, sent, echo };
         self.receiver.data_arrived(arrival, &self.sender.rtt, timeout);

@@ -70,7 +70,7 @@ impl Load<'_> {
                 link,
                 ..Packet::bare(NOWHERE, now)
             };
-            self.buffers.down.push_back(packet);
+            self.buffers.down.push(packet);
         }
         let contents = &mut self.buffers.contents;
         contents.free = now + interval;
@@ -116,7 +116,7 @@ impl Load<'_> {
         if left < LEAST_TRAIN * CONTENT_BYTES || !self.is_alone(NOWHERE) {
             return;
         }
-        let of_it = self.buffers.down.iter().filter(|packet| packet.start == object as u64);
+        let of_it = self.buffers.down.waiting().iter().filter(|packet| packet.start == object as u64);
         let on_the_way: u64 = of_it.map(Packet::payload).sum();
         let room = self.buffers.browser.uneventful(object, self.workload).saturating_sub(on_the_way).min(left - 1);
         let packets = room / CONTENT_BYTES;

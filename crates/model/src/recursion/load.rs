@@ -11,6 +11,7 @@ use super::browser::{Browser, Trigger};
 use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
+use super::fifo::Fifo;
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::sender::Piece;
@@ -74,8 +75,8 @@ pub(crate) enum Ending {
 /// Buffers that are used again from load to load.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    pub(crate) down: VecDeque<Packet>,
-    pub(crate) up: VecDeque<Packet>,
+    pub(crate) down: Fifo<Packet>,
+    pub(crate) up: Fifo<Packet>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) timers: Timers,
     pub(crate) making: VecDeque<Making>,
@@ -237,7 +238,7 @@ impl<'a> Load<'a> {
 
     /// When the next packet arrives on the way down, on that up, a response has been made, and what is planned comes.
     fn beginnings(&self) -> [Ticks; 4] {
-        let arrival = |queue: &VecDeque<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
+        let arrival = |queue: &Fifo<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
         let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
         let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
         [arrival(&self.buffers.down), arrival(&self.buffers.up), making, planned]
@@ -338,7 +339,7 @@ impl<'a> Load<'a> {
         let queue = if side == Side::Client { &mut self.buffers.down } else { &mut self.buffers.up };
         // A copy of what is popped would wait for its parts to be written.
         let Some(&packet) = queue.front() else { return };
-        queue.pop_front();
+        queue.pass(1);
         if packet.kind == Kind::Content {
             return self.content_arrived(&packet);
         }

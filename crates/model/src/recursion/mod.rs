@@ -51,6 +51,7 @@ mod chance;
 mod connection;
 mod contents;
 mod deadline;
+mod fifo;
 mod habits;
 mod jiffies;
 mod linux_cubic;

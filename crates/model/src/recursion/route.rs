@@ -59,6 +59,24 @@ impl Hop {
             is_dropped: wait > Fine::default() && wait + service > self.slack,
         }
     }
+
+    /// The same of up to `count` packets behind one that has come `at` then too: the serializer does not stand still in between.
+    #[inline(always)]
+    fn pass_behind(&mut self, at: Ticks, count: u64, bytes: u64, mut goes_on: impl FnMut(Passage) -> bool) {
+        let (served, delay) = (self.service(bytes), self.delay);
+        let (come, full) = (Fine::from(at), Fine::from(at).after(self.slack));
+        let (mut free, mut begins) = (self.free, self.free.rounded_up());
+        for _ in 0..count {
+            let (waits, waited) = (free > come, begins.since(at));
+            free = free + served;
+            begins = free.rounded_up();
+            let is_dropped = waits && free > full;
+            if !goes_on(Passage { arrival: begins + delay, waited, served, found_idle: false, is_dropped }) {
+                break;
+            }
+        }
+        self.free = free;
+    }
 }
 
 /// What passing a direction cost a packet.
@@ -163,6 +181,19 @@ impl Route {
             passage.is_dropped |= here.is_dropped && self.rooms.is_none();
         }
         passage
+    }
+
+    /// Sends up to `count` packets behind one that has left at `now` too, and tells of each, until that is enough.
+    #[inline(always)]
+    pub(crate) fn pass_behind(&mut self, now: Ticks, count: u64, bytes: u64, mut goes_on: impl FnMut(Passage) -> bool) {
+        if self.used == 1 && self.rooms.is_none() {
+            return self.hops[0].pass_behind(now, count, bytes, goes_on);
+        }
+        for _ in 0..count {
+            if !goes_on(self.pass_hops(now, bytes)) {
+                break;
+            }
+        }
     }
 
     /// Passes so many packets of so many bytes that leave at `now` together, as [`Self::pass`] would one by one if no queue had a bound.

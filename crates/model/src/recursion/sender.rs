@@ -310,7 +310,7 @@ impl Sender {
             (self.is_deferred, self.hold) = (true, Hold::Congestion);
             return None;
         }
-        let push = self.habits.batches && self.leaves_in_batch(waiting);
+        let push = self.habits.batches && self.leaves_in_batch(waiting, 1).1;
         let start = self.next;
         self.unsettled = true;
         self.last_data = now;
@@ -334,27 +334,29 @@ impl Sender {
         (self.accepted - self.next).saturating_sub(1).min(room).min(most) / self.mss
     }
 
-    /// One of these leaves, whether or not it is pushed; `None` if it may have to wait. That all have left is noted by [`Self::note_departure`].
+    /// Up to `most` of these leave: how many do for certain, and whether the last of them is pushed; none if they may have to wait. That all
+    /// have left is noted by [`Self::note_departure`].
     #[inline(always)]
-    pub(super) fn follow(&mut self, now: Ticks) -> Option<bool> {
+    pub(super) fn follow(&mut self, now: Ticks, most: u64) -> (u64, bool) {
         let waiting = self.accepted - self.next;
-        if self.habits.batches && !self.batch.is_leaving() && self.defers(now, waiting) {
-            return None;
-        }
-        let push = self.habits.batches && self.leaves_in_batch(waiting);
-        self.next += self.mss;
-        Some(push)
+        let (count, push) = match self.habits.batches {
+            false => (most, false),
+            true if !self.batch.is_leaving() && self.defers(now, waiting) => (0, false),
+            true => self.leaves_in_batch(waiting, most),
+        };
+        self.next += count * self.mss;
+        (count, push)
     }
 
-    /// The next segment, of `waiting` bytes, leaves in a batch; whether it is the last of one of several.
-    fn leaves_in_batch(&mut self, waiting: u64) -> bool {
+    /// Up to `most` segments of `waiting` bytes leave: how many do in one batch, and whether the last of them is the last of one of several.
+    fn leaves_in_batch(&mut self, waiting: u64, most: u64) -> (u64, bool) {
         let mut batch = self.batch;
-        let push = batch.send(|| {
+        let left = batch.send(most, || {
             let room = self.window.size.saturating_sub(self.counted());
             self.batch_of(room, waiting)
         });
         self.batch = batch;
-        push
+        left
     }
 
     pub(super) fn note_departure(&mut self, now: Ticks) {

@@ -70,6 +70,12 @@ pub(crate) struct Skipping {
 }
 
 impl Skipping {
+    /// So many packets were sent on the way down, each behind another one.
+    pub(crate) fn note_followers(&mut self, count: u64, found_idle: bool) {
+        (self.sent, self.packets) = (self.sent + count, self.packets + count);
+        self.found_idle |= found_idle;
+    }
+
     /// A packet was sent.
     pub(crate) fn note(&mut self, side: Side, found_idle: bool) {
         self.sent += 1;
@@ -224,10 +230,11 @@ impl Load<'_> {
 
     /// What is on the way, and when it will arrive; of no account where others' packets are.
     fn on_the_way(&self, place: usize, acknowledged: u64) -> u64 {
-        let down = self.buffers.down.iter().map(|packet| (packet, packet.payload()));
+        let down = self.buffers.down.waiting().iter().map(|packet| (packet, packet.payload()));
         let up = self
             .buffers
             .up
+            .waiting()
             .iter()
             .map(|packet| (packet, packet.ack.up_to.saturating_sub(acknowledged).wrapping_add(packet.ack.offer)));
         let digest = down.chain(up).try_fold(0, |digest, (packet, value)| {
@@ -245,7 +252,7 @@ impl Load<'_> {
     /// Whether no other connection is being opened, or has anything on the way or to send.
     pub(crate) fn is_alone(&self, place: usize) -> bool {
         let buffers = &*self.buffers;
-        let mut packets = buffers.down.iter().chain(&buffers.up);
+        let mut packets = buffers.down.waiting().iter().chain(buffers.up.waiting());
         let others =
             buffers.connections.iter().enumerate().filter(|(other, connection)| connection.open && *other != place);
         buffers.making.is_empty()

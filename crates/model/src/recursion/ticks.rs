@@ -134,6 +134,11 @@ impl Fine {
     pub(crate) fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(u128::from(count)).min(LONGEST))
     }
+
+    /// So long after it, or never.
+    pub(crate) fn after(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
 }
 
 impl From<Ticks> for Fine {

@@ -53,19 +53,26 @@ impl Load<'_> {
         let ack = connection.server.acknowledge(now, true);
         let (generation, payload) = (connection.generation, small(mss));
         let packet = Packet { generation, hold, payload, ack, ..Packet::bare(place, now) };
-        let mut sent = 0;
-        while sent < count {
-            let start = connection.server.sender.next;
-            let Some(push) = connection.server.sender.follow(now) else { break };
-            sent += 1;
-            let passage = self.down.pass(now, mss + HEADERS);
-            self.skipping.note(Side::Server, passage.found_idle);
-            if passage.is_dropped && self.mode == Mode::Wary {
-                self.gave_up = true;
+        let (is_wary, mut sent, mut found_idle) = (self.mode == Mode::Wary, 0, false);
+        while sent < count && !self.gave_up {
+            let mut start = connection.server.sender.next;
+            let (leaving, push) = connection.server.sender.follow(now, count - sent);
+            if leaving == 0 {
                 break;
             }
-            self.buffers.down.push_back(Packet { start, push, ..packet.passing(&passage) });
+            sent += leaving;
+            let last = start + (leaving - 1) * mss;
+            let (queue, gave_up) = (&mut self.buffers.down, &mut self.gave_up);
+            self.down.pass_behind(now, leaving, mss + HEADERS, |passage| {
+                found_idle |= passage.found_idle;
+                *gave_up = passage.is_dropped && is_wary;
+                queue.push(Packet { start, push: push && start == last, ..packet.passing(&passage) });
+                start += mss;
+                !*gave_up
+            });
         }
+        self.skipping.note_followers(sent, found_idle);
+        let connection = &mut self.buffers.connections[place];
         connection.server.sender.note_departure(now);
         connection.take_more(sent * mss);
     }
@@ -88,26 +95,34 @@ impl Load<'_> {
         let Buffers { down, up, connections, making, browser, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
         let Some((object, quiet)) = connection.quietly_read(browser) else { return };
-        let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
         let (generation, timeout) = (connection.generation, connection.client.sender.timeout());
-        let mut taken = 0;
-        while let Some(packet) = down.front().filter(|packet| packet.continues(place, generation)) {
+        let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
+        let first_up = up.front().map_or(Ticks::NEVER, |packet| packet.arrival);
+        let mut last = if may_repeat { making.min(first_up) } else { Ticks::NEVER };
+        let (mut taken, mut count, mut heard) = (0, 0, None);
+        for packet in down.waiting() {
             let (now, payload) = (packet.arrival, packet.payload());
-            let is_next = !may_repeat || (now <= making && up.front().is_none_or(|packet| now <= packet.arrival));
-            let client = &mut connection.client;
-            if payload == 0 || taken + payload > quiet || now >= alone || client.acks_at(now) || !is_next {
+            let ends = !packet.continues(place, generation) || payload == 0 || taken + payload > quiet;
+            if ends || now >= alone || now > last || connection.client.acks_at(now) {
                 break;
             }
-            (self.now, taken) = (now, taken + payload);
-            client.listen(now, packet, timeout);
-            let acks = client.acks_at(now);
+            (self.now, taken, count) = (now, taken + payload, count + 1);
+            let ack = (packet.ack.up_to, packet.ack.offer);
+            if heard != Some(ack) {
+                // The same again is no news to a client that has nothing on the way.
+                connection.client.sender.on_ack(now, &packet.ack);
+                heard = Some(ack);
+            }
+            connection.client.listen(now, packet, timeout);
             connection.note_arrival(now, packet, self.rtt);
-            down.pop_front();
-            if acks {
+            if connection.client.acks_at(now) {
                 let passage = self.up.pass(now, HEADERS);
                 self.skipping.note(Side::Client, passage.found_idle);
                 let ack = connection.client.acknowledge(now, false);
-                up.push_back(Packet { generation, ack, ..Packet::bare(place, now).passing(&passage) });
+                if may_repeat && up.front().is_none() {
+                    last = making.min(passage.arrival);
+                }
+                up.push(Packet { generation, ack, ..Packet::bare(place, now).passing(&passage) });
                 if passage.is_dropped && self.mode == Mode::Wary {
                     self.gave_up = true;
                     break;
@@ -115,6 +130,7 @@ impl Load<'_> {
             }
             connection.settle_delay(now);
         }
+        down.pass(count);
         connection.read_quietly(browser, object, taken);
         self.set_timer(place, Side::Client);
     }
@@ -159,7 +175,7 @@ impl Load<'_> {
             server.take_in(now, packet);
             connection.late = (packet.ack.held, packet.waited);
             self.now = now;
-            up.pop_front();
+            up.pass(1);
         }
         self.set_timer(place, Side::Server);
     }

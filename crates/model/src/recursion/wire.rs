@@ -153,7 +153,7 @@ impl Load<'_> {
             return;
         }
         let queue = if side == Side::Client { &mut self.buffers.up } else { &mut self.buffers.down };
-        queue.push_back(Packet {
+        queue.push(Packet {
             arrival: passage.arrival,
             kind: Kind::Segment,
             push: piece.push,
@@ -191,8 +191,8 @@ impl Load<'_> {
         }
         let packet = Packet { arrival: passage.arrival, waited: passage.waited, generation, ..packet };
         match side {
-            Side::Client => self.buffers.up.push_back(packet),
-            Side::Server => self.buffers.down.push_back(packet),
+            Side::Client => self.buffers.up.push(packet),
+            Side::Server => self.buffers.down.push(packet),
         }
     }
 
