@@ -3,6 +3,7 @@
 use super::breakdown::{Gap, Ledger};
 use super::deadline::Deadline;
 use super::habits::Habits;
+use super::hello::Hello;
 use super::receiver::{Ack, Arrival, Receiver};
 use super::repair::Repair;
 use super::sender::{Hold, Piece, Sender};
@@ -31,6 +32,7 @@ pub(crate) struct End {
     pub(crate) receiver: Receiver,
     /// Where packets are dropped, or may be thought so.
     pub(crate) repair: Option<Box<Repair>>,
+    pub(crate) hello: Hello,
     /// When the host gets to answer what has arrived.
     answering: Ticks,
     /// When pacing lets the next segment go.
@@ -43,7 +45,7 @@ impl End {
     pub(crate) fn new(config: &TcpConfig, habits: Habits, window: Window) -> Self {
         let (sender, receiver) = (Sender::new(habits, config.mss.get(), window), Receiver::new(config, &habits));
         let [answering, paced, earliest] = [Ticks::NEVER; 3];
-        Self { sender, receiver, repair: None, answering, paced, earliest }
+        Self { sender, receiver, repair: None, hello: Hello::default(), answering, paced, earliest }
     }
 
     /// The same, but able to repair; `models`: by a model of the path.
@@ -105,25 +107,29 @@ impl End {
 
     /// The other side has answered the handshake's packet that was sent at `echo`.
     pub(crate) fn heard_hello(&mut self, now: Ticks, echo: Ticks) {
-        match &mut self.repair {
-            None => self.sender.handshake_sample(now.since(echo)),
-            Some(repair) => repair.heard_hello(&mut self.sender, now, echo),
+        if let Some(repair) = &mut self.repair {
+            repair.board.deliver_hello();
         }
+        self.hello.heard(&mut self.sender, now, echo);
     }
 
-    /// Runs what timers of a repair run out now.
+    /// Runs what timers run out now.
     pub(crate) fn run_timers(&mut self, now: Ticks) -> Expired {
         let mut expired = Expired::default();
-        let Some(repair) = &mut self.repair else { return expired };
-        expired.timeout = repair.run_timers(&mut self.sender, now);
-        expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
-        if repair.hello.due <= now {
-            repair.hello_timed_out(&mut self.sender, now);
+        if let Some(repair) = &mut self.repair {
+            expired.timeout = repair.run_timers(&mut self.sender, now);
+            expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
+        }
+        if self.hello.runs_out(&mut self.sender, now) {
             (expired.hello, expired.timeout, expired.effort) = (true, Some(false), 1);
         }
         if self.receiver.due.is_some_and(|due| due <= now) {
             let timeout = self.sender.timeout();
             self.receiver.delay_ran_out(timeout);
+            expired.delay = true;
+        }
+        if self.repair.is_none() && self.sender.is_probe_due(now) {
+            expired.probe = self.sender.send_probe(now);
         }
         expired
     }
@@ -195,7 +201,7 @@ impl End {
     /// Of what is known to the nanosecond the first.
     fn others(&self) -> Ticks {
         let repairs = self.repair.as_ref().map_or(Ticks::NEVER, |repair| repair.timer());
-        self.receiver.due.unwrap_or(Ticks::NEVER).min(self.answering).min(self.paced).min(repairs)
+        self.receiver.due.unwrap_or(Ticks::NEVER).min(self.answering).min(self.paced).min(self.hello.due).min(repairs)
     }
 
     /// All that could happen now has.
@@ -215,6 +221,10 @@ pub(crate) struct Expired {
     pub(crate) timeout: Option<bool>,
     /// How much there was to go through.
     pub(crate) effort: u64,
+    /// An acknowledgement was delayed long enough.
+    pub(crate) delay: bool,
+    /// A probe sends the last segment again, which is of so many bytes.
+    pub(crate) probe: Option<u64>,
 }
 
 /// What bytes belong to.

@@ -55,7 +55,7 @@ pub(crate) enum Planned {
 /// What is done about queues that may overflow and timers that run out though nothing is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Nothing has to be: the load is given up where it would.
+    /// Nothing has to be but that handshakes are repeated: the load is given up where anything else would.
     Wary,
     /// What is dropped is dropped, and sent again.
     Repairing,
@@ -283,42 +283,26 @@ impl<'a> Load<'a> {
                 return self.flush_late(place, side);
             }
         }
-        if self.mode == Mode::Repairing {
-            return self.repairs_timer_ran_out(place);
-        }
-        for side in [Side::Client, Side::Server] {
-            let end = self.buffers.connections[place].end(side);
-            if end.is_still_reacting(self.now) {
-                continue;
-            }
-            let timeout = end.sender.timeout();
-            if end.receiver.due.is_some_and(|due| due <= self.now) {
-                end.receiver.delay_ran_out(timeout);
-                self.skipping.note_timer();
-            }
-            if end.sender.is_probe_due(self.now)
-                && let Some(payload) = end.sender.send_probe(self.now)
-            {
-                self.repeat(place, side, payload);
-            }
-            self.flush_late(place, side);
-        }
-    }
-
-    fn repairs_timer_ran_out(&mut self, place: usize) {
         let now = self.now;
         for side in [Side::Client, Side::Server] {
             let connection = &mut self.buffers.connections[place];
             if connection.end(side).is_still_reacting(now) {
                 continue;
             }
-            let kind = if side == Side::Client { Kind::Syn } else { Kind::SynAck };
             let (expired, answered) = (connection.end(side).run_timers(now), connection.answered_hello);
             self.needless += u64::from(expired.timeout == Some(false));
             self.skipping.note_timeout(expired.effort);
+            if expired.delay {
+                self.skipping.note_timer();
+            }
             if expired.hello {
-                let echo = if side == Side::Client { now } else { answered };
+                let (kind, echo) = if side == Side::Client { (Kind::Syn, now) } else { (Kind::SynAck, answered) };
                 self.put(side, Packet { kind, sent: echo, ..Packet::bare(place, now) }, self.hello_bytes(side));
+            }
+            if let Some(payload) = expired.probe {
+                // What of both arrives, after a handshake that was repeated, a repair knows better.
+                self.gave_up |= self.mode == Mode::Wary && self.parameters.control == Control::Tcp && self.needless > 0;
+                self.repeat(place, side, payload);
             }
             self.flush_late(place, side);
         }

@@ -53,6 +53,7 @@ mod contents;
 mod deadline;
 mod fifo;
 mod habits;
+mod hello;
 mod jiffies;
 mod linux_cubic;
 mod load;

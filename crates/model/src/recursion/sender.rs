@@ -186,9 +186,9 @@ impl Sender {
         self.written - self.acknowledged
     }
 
-    /// The round-trip time of a SYN.
-    pub(crate) fn handshake_sample(&mut self, rtt: Ticks) {
-        self.is_late |= rtt > self.timeout();
+    /// The round-trip time of a SYN, which ends `now`.
+    pub(crate) fn handshake_sample(&mut self, now: Ticks, rtt: Ticks) {
+        self.is_late |= self.retransmission(now.since(rtt)).has_passed(now, &self.habits);
         self.rtt.sample(rtt, &self.habits, 0, 0);
     }
 

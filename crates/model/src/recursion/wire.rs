@@ -275,12 +275,13 @@ impl Load<'_> {
     /// A handshake's packet has been sent.
     pub(crate) fn await_answer(&mut self, place: usize, side: Side) {
         let now = self.now;
+        if self.mode == Mode::Tolerant || self.parameters.control != Control::Tcp {
+            return;
+        }
         let connection = &mut self.buffers.connections[place];
         let end = connection.end(side);
-        if let Some(repair) = &mut end.repair {
-            repair.said_hello(&end.sender, now);
-            self.buffers.timers.lower(place, connection.renew_timer(side, now));
-        }
+        end.hello.said(&end.sender, now);
+        self.buffers.timers.lower(place, connection.renew_timer(side, now));
     }
 
     /// The client closes a connection after its response (HTTP/1.0).

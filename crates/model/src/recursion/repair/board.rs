@@ -179,7 +179,7 @@ impl Board {
     }
 
     /// The handshake's packet has arrived: Linux counts it as a segment.
-    pub(super) fn deliver_hello(&mut self) {
+    pub(crate) fn deliver_hello(&mut self) {
         self.rate.count(self.charge(0));
     }
 

@@ -12,7 +12,6 @@
 mod bbr;
 mod board;
 mod classic;
-mod handshake;
 mod incoming;
 mod judgement;
 mod needless;
@@ -21,8 +20,6 @@ mod rate;
 mod reduction;
 mod sending;
 mod timeout;
-
-pub(crate) use handshake::Hello;
 
 use super::connection::Packet;
 use super::deadline::Deadline;
@@ -56,7 +53,6 @@ pub(crate) struct Repair {
     mss: u64,
     pub(crate) board: Board,
     incoming: Incoming,
-    pub(crate) hello: Hello,
     phase: Phase,
     /// What had been sent when the last loss was found.
     recover: u64,
@@ -99,7 +95,6 @@ impl Repair {
             mss,
             board: Board::new(habits.counts_segments.then_some(mss)),
             incoming: Incoming::default(),
-            hello: Hello::default(),
             phase: Phase::Open,
             recover: 0,
             timeouts: 0,

@@ -8,7 +8,7 @@ use crate::recursion::ticks::Ticks;
 impl Repair {
     /// When the first of the timers runs out that are known to the nanosecond.
     pub(crate) fn timer(&self) -> Ticks {
-        self.look_again.min(self.pacer.due).min(self.hello.due)
+        self.look_again.min(self.pacer.due)
     }
 
     /// Runs the timer that runs out at `now`; a probe comes before the timeout that it postpones. Of a timeout, returns whether
