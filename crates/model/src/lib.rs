@@ -45,7 +45,7 @@ mod well_known;
 pub mod zhou_2004;
 
 pub use error::ModelError;
-pub use limit::limit;
+pub use limit::{Limit, limit};
 pub use own::METHOD as OWN_METHOD;
 pub use path::{Path, Segments, Symbols, WindowReading};
 pub use predict::{Prediction, predict};

@@ -11,26 +11,60 @@
 //! avoid them all.
 
 use crate::path::{directions, slowest_rate, total_delay, transmission_time};
-use farhop_scenario::{HEADER_BYTES, Object, Scenario};
-use farhop_units::Bytes;
+use farhop_scenario::{HEADER_BYTES, HttpConfig, Object, Page, Scenario};
+use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
 /// The physical limit of loading `scenario`'s page; 1.329 s for 10 MB over 250 ms each way and 100 Mbit/s.
 pub fn limit(scenario: &Scenario) -> Duration {
-    let up = directions(scenario, |channel| &channel.up);
-    let down = directions(scenario, |channel| &channel.down);
-    let request = scenario.page.objects.first().map_or(Bytes::ZERO, |document| scenario.http.request_size(document));
-    let request = on_the_wire(request.as_f64(), scenario.tcp.mss);
-    let responses = on_the_wire(response_bytes(scenario), scenario.tcp.mss);
-    [total_delay(down), transmission_time(request, slowest_rate(up)), transmission_time(responses, slowest_rate(down))]
-        .into_iter()
-        .fold(total_delay(up), Duration::saturating_add)
+    Limit::of(scenario).of_page(&scenario.page)
 }
 
-/// Bodies and HTTP headers of all responses.
-fn response_bytes(scenario: &Scenario) -> f64 {
-    let response = |object: &Object| object.size.as_f64() + scenario.http.header_size(object).as_f64();
-    scenario.page.objects.iter().map(response).sum()
+/// What a path and a use of HTTP allow for any page.
+#[derive(Debug, Clone, Copy)]
+pub struct Limit {
+    delay: Duration,
+    /// Slowest rates up and down.
+    rates: [Option<Rate>; 2],
+    http: HttpConfig,
+    mss: Bytes,
+}
+
+impl Limit {
+    /// Those of `scenario`.
+    pub fn of(scenario: &Scenario) -> Self {
+        let up = directions(scenario, |channel| &channel.up);
+        let down = directions(scenario, |channel| &channel.down);
+        Self {
+            delay: total_delay(up).saturating_add(total_delay(down)),
+            rates: [slowest_rate(up), slowest_rate(down)],
+            http: scenario.http,
+            mss: scenario.tcp.mss,
+        }
+    }
+
+    /// The physical limit of loading `page`.
+    pub fn of_page(&self, page: &Page) -> Duration {
+        let request = page.objects.first().map_or(Bytes::ZERO, |document| self.http.request_size(document));
+        self.of_bytes(request.as_f64(), self.response_bytes(page))
+    }
+
+    /// That of one request of this size, or the usual one, answered by so many bytes with HTTP's headers.
+    pub fn of_reply(&self, request: Option<Bytes>, reply: Bytes) -> Duration {
+        self.of_bytes(request.unwrap_or(self.http.request_bytes).as_f64(), reply.as_f64())
+    }
+
+    fn of_bytes(&self, requests: f64, responses: f64) -> Duration {
+        [requests, responses].into_iter().zip(self.rates).fold(self.delay, |time, (bytes, rate)| {
+            time.saturating_add(transmission_time(on_the_wire(bytes, self.mss), rate))
+        })
+    }
+
+    /// Bodies and HTTP headers of all responses.
+    fn response_bytes(&self, page: &Page) -> f64 {
+        let response = |object: &Object| object.size.as_f64() + self.http.header_size(object).as_f64();
+        page.objects.iter().map(response).sum()
+    }
 }
 
 /// `payload` with the TCP/IP headers of the packets it fills.

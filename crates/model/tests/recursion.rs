@@ -89,7 +89,11 @@ fn nothing_is_faster_than_the_slowest_part_of_the_path() {
                 let settings = ProxySettings { side: prefetch, ..ProxySettings::of(&scenario) };
                 let workload = Workload::of(&scenario.page).unwrap();
                 let load = Recursion::new().load_through(&scenario, &workload, *architecture, &settings).unwrap();
-                assert!(load.last_byte >= limit(&scenario), "{slow}, {}: {load:?}", architecture.word());
+                // The limit is of TCP's headers, 52 B with 1448; prefetch-2013's datagrams have 36 with 1414.
+                let headers =
+                    if *architecture == Architecture::Prefetch2013 { 1450.0 / 1414.0 * 1448.0 / 1500.0 } else { 1.0 };
+                let least = limit(&scenario).mul_f64(headers);
+                assert!(load.last_byte >= least, "{slow}, {}: {load:?}", architecture.word());
             }
         }
     }

@@ -125,6 +125,11 @@ impl Line<'_> {
         self.cells.iter().filter_map(|cell| cell.values.first()).map(|value| value.row).max_by_key(|row| row.source)
     }
 
+    /// The limit of [`Line::best`], else that of all.
+    pub(crate) fn limit_s(&self, of_all: f64) -> f64 {
+        self.best().map_or(of_all, |row| row.limit_s)
+    }
+
     /// Load time over limit of [`Line::best`].
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.best().and_then(ratio)

@@ -89,7 +89,7 @@ fn text_line(line: &Line<'_>, limit_s: f64) -> Vec<TextCell> {
     let ratio = line.best().and_then(|row| Some(format!("{}{}", format::ratio(comparison::ratio(row)?), basis(row))));
     std::iter::once(line.name())
         .chain(line.cells.iter().map(cell))
-        .chain([format::seconds(limit_s), ratio.unwrap_or_else(|| "-".to_owned())])
+        .chain([format::seconds(line.limit_s(limit_s)), ratio.unwrap_or_else(|| "-".to_owned())])
         .map(TextCell::new_owned)
         .collect()
 }

@@ -10,7 +10,7 @@ pub struct Results {
     pub scenario: String,
     /// One line for people.
     pub title: String,
-    /// The physical limit: no architecture can be faster, in s.
+    /// The physical limit: no architecture can be faster, in s; with users or a log the least of their rows'.
     pub limit_s: f64,
     /// One row per architecture, source, method and state.
     pub rows: Vec<Row>,
@@ -84,7 +84,7 @@ pub struct Row {
     pub first_byte_s: Option<f64>,
     /// Page bytes without headers × 8 / `page_load_s`, in bit/s.
     pub goodput_bit_s: f64,
-    /// The physical limit, in s.
+    /// The physical limit, in s; with users or a log the median of their pages' or requests'.
     pub limit_s: f64,
     /// What a reader must know about the number.
     pub note: Option<String>,

@@ -1,10 +1,11 @@
 //! From what was simulated to rows of the table.
 
 use crate::log::Replayed;
-use crate::metrics::{Metrics, half_width};
+use crate::metrics::{Histogram, Metrics, half_width};
 use crate::population::Replication;
 use crate::trunk::rwbp;
 use farhop_link::{Access, Direction};
+use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Tls, Users};
 use farhop_units::{Bytes, counted};
@@ -36,7 +37,16 @@ pub(crate) fn of_log((scenario, log): (&Scenario, &Log), architecture: Architect
     let mean_bits = bytes.bits_f64() / f64::from(u32::try_from(sample.count()).unwrap_or(u32::MAX));
     let note = format!("{}; {}", transport(scenario, architecture), log_note(log, &times));
     let times_of = (&metrics, times.sample_p50_s, mean_bits / times.sample_mean_s);
-    Row { log: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
+    let limit_s = limit_of_log(scenario, log);
+    Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) }
+}
+
+/// What half of a log's own requests would take at best.
+fn limit_of_log(scenario: &Scenario, log: &Log) -> f64 {
+    let (limit, mut limits) = (Limit::of(scenario), Histogram::default());
+    let sample = log.records.iter().filter(|record| record.layer == 0);
+    sample.for_each(|record| limits.add(limit.of_reply(record.request_bytes, record.reply_bytes)));
+    limits.percentile(50)
 }
 
 /// The row of many times in as many runs: their histogram as that of pages, the median and the goodput.
@@ -116,7 +126,9 @@ pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Archite
     let note = format!("{}; {}", transport(scenario, architecture), note(scenario, users, all));
     let times_of = (&metrics, times.page_load_p50_s, metrics.bytes.bits_f64() / metrics.pages.sum());
     let first_byte_s = Some(metrics.first_bytes.percentile(50));
-    Row { first_byte_s, users: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
+    // Their pages are their own.
+    let limit_s = metrics.limits.percentile(50);
+    Row { first_byte_s, limit_s, users: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
 }
 
 fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {

@@ -105,6 +105,11 @@ impl Session {
         let before = host::cpu_s();
         let (simulation, series) = simulate::run(&self.scenario, trace, &self.progress)?;
         self.results.series = series;
+        // Users and logs have pages of their own, not the scenario's.
+        let of_many = simulation.rows.iter().filter(|row| row.users.is_some() || row.log.is_some());
+        if let Some(least) = of_many.map(|row| row.limit_s).min_by(f64::total_cmp) {
+            self.results.limit_s = least;
+        }
         self.results.rows.extend(simulation.rows);
         self.results.gaps.extend(simulation.gaps);
         self.results.loads.extend(simulation.loads);

@@ -104,7 +104,6 @@ impl Buffers {
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.reset();
         self.contents.reset();
-        self.contents.reset();
         self.browser.reset(wanted);
     }
 }

@@ -39,7 +39,7 @@ fn put_line(out: &mut String, line: &Line<'_>, limit_s: f64) {
     }
     let basis = line.best().map(|row| format!(" <span class=\"range\">{}</span>", row.source)).unwrap_or_default();
     let ratio = line.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{}{basis}", format::ratio(ratio)));
-    put(out, format_args!("<td>{}</td><td>{ratio}</td></tr>\n", format::seconds(limit_s)));
+    put(out, format_args!("<td>{}</td><td>{ratio}</td></tr>\n", format::seconds(line.limit_s(limit_s))));
 }
 
 fn cell(cell: &Cell<'_>) -> String {

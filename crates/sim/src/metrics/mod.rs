@@ -9,6 +9,7 @@ pub(crate) use histogram::Histogram;
 pub(crate) use interval::{half_width, mean};
 
 use crate::programs::Browser;
+use farhop_model::Limit;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub(crate) struct Metrics {
     pub(crate) pages: Histogram,
     pub(crate) objects: Histogram,
     pub(crate) first_bytes: Histogram,
+    /// What each page would take at best.
+    pub(crate) limits: Histogram,
     /// Bodies of the pages.
     pub(crate) bytes: Bytes,
 }
@@ -51,13 +54,14 @@ impl Metrics {
     }
 
     /// A page is complete.
-    pub(crate) fn page(&mut self, browser: &Browser, now: Instant) {
+    pub(crate) fn page(&mut self, browser: &Browser, now: Instant, limit: &Limit) {
         let began = browser.began();
         if !self.counts(began) {
             return;
         }
         self.pages.add(now - began);
         self.first_bytes.add(browser.first_byte().unwrap_or(now) - began);
+        self.limits.add(limit.of_page(browser.page()));
         self.bytes += browser.page().total_bytes();
     }
 
@@ -66,6 +70,7 @@ impl Metrics {
         self.pages.merge(&other.pages);
         self.objects.merge(&other.objects);
         self.first_bytes.merge(&other.first_bytes);
+        self.limits.merge(&other.limits);
         self.bytes += other.bytes;
     }
 }

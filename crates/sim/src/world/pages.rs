@@ -7,6 +7,7 @@ use crate::error::SimError;
 use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Place, Route, Side};
 use crate::programs::{Action, Answer, Work};
+use farhop_model::Limit;
 use farhop_scenario::Dns;
 use farhop_units::Bytes;
 use farhop_web::HttpVersion;
@@ -178,7 +179,7 @@ impl World<'_> {
         if state.is_loading
             && let Some(browser) = state.browser.as_ref().filter(|browser| browser.is_complete())
         {
-            self.metrics.page(browser, self.now);
+            self.metrics.page(browser, self.now, &Limit::of(self.scenario));
             state.think(self.now);
         }
     }
