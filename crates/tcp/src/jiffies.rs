@@ -14,7 +14,7 @@ const NANOS: u64 = 1_000_000_000 / HZ;
 /// Of each level of the wheel: slots less one; a level's granularity is eight times that of the one below it.
 const SLOTS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
-const LEVELS: u32 = 8;
+const LEVELS: u32 = 9;
 
 /// A reading of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +72,13 @@ mod tests {
         );
         assert_eq!([at(0, 1000), at(0, 2016)], [1024, 2048]);
         assert_eq!([at(0, 3000), at(100, 3000)], [3072, 3328], "64 jiffies from 2016 ms on");
+    }
+
+    #[test]
+    fn the_wheel_has_nine_levels() {
+        let month = Duration::from_secs(30 * 24 * 3600);
+        assert_eq!(expiry(Instant::START, month).as_nanos() % (NANOS << 24), 0, "slots of 8⁸ jiffies");
+        assert_ne!(expiry(Instant::START, 100 * month).as_nanos() % (NANOS << 27), 0, "no coarser ones");
     }
 
     proptest! {

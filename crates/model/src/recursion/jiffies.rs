@@ -14,7 +14,7 @@ pub(crate) const HZ: u64 = 250;
 /// Slots of each level of the wheel but one, how much coarser the next level is, as a shift, and the coarsest.
 const SLOTS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
-const LAST_LEVEL: u32 = 7;
+const LAST_LEVEL: u32 = 8;
 
 /// The reading of a clock that begins with the load.
 pub(crate) fn at(now: Ticks) -> u64 {
@@ -52,6 +52,12 @@ mod tests {
         assert_eq!([252, 2012].map(waits), [268, 2028], "eight jiffies");
         assert_eq!(waits(2016), 2144, "64 jiffies");
         assert_eq!(wait(Ticks::NEVER), Ticks::NEVER);
+    }
+
+    #[test]
+    fn the_wheel_has_nine_levels() {
+        let month = Ticks::from_millis(30 * 24 * 3_600_000);
+        assert_eq!(wait(month).since(month), JIFFY.times(1 << 23), "half of 8⁸ jiffies");
     }
 
     #[test]
