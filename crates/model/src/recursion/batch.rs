@@ -140,6 +140,23 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_follows_the_rate_and_on_short_paths_has_more_but_never_more_than_fits() {
+        let batch = |sender: &Sender| sender.batch_of(60 * MSS, 60 * MSS);
+        assert_eq!(batch(&sender(1000, 10)), 45, "64 KiB");
+        let mut avoiding = sender(1000, 100);
+        avoiding.window.on_loss(1000 * MSS);
+        assert_eq!((avoiding.window.size, batch(&avoiding)), (500 * MSS, 5), "1.2 windows per round trip");
+        // 10,000 bytes a millisecond, and 64 KiB halved for each 512 us.
+        let mut paced = sender(100, 1);
+        paced.pacing = Some(10_000 << PER_SECOND_SHIFT);
+        let mut at = |rtt_ms| {
+            paced.rtt.least = Some(Ticks::from_millis(rtt_ms));
+            batch(&paced)
+        };
+        assert_eq!([1, 2, 3, 50].map(&mut at), [29, 12, 8, 6]);
+    }
+
+    #[test]
     fn the_last_segment_of_several_is_pushed() {
         let mut batch = Batch::default();
         let mut sent = |segments: u64| (0..segments).map(|_| batch.send(1, || segments).1).collect::<Vec<_>>();
@@ -160,6 +177,11 @@ mod tests {
         };
         assert!(!defers(&mut sender, 98), "2 ms too early");
         assert!(defers(&mut sender, 99));
+        let at = Ticks::from_millis(99);
+        assert!(!sender.defers(at, MSS), "nothing to be in company with");
+        sender.last_data = Ticks::from_millis(97);
+        assert!(!sender.defers(at, 200 * MSS), "nothing has left for longer");
+        sender.last_data = at;
         sender.acknowledged = 40 * MSS;
         assert!(!sender.defers(Ticks::from_millis(99), 200 * MSS), "a third of the window");
     }

@@ -249,6 +249,63 @@ mod tests {
         assert!((26..=30).contains(&after(30, 14, Some(20))), "{}", after(30, 14, Some(20)));
     }
 
+    fn ack(ms: u64, rtt_ms: u64, up_to: u64, next: u64) -> Acked {
+        let (now, rtt) = (Ticks::from_millis(ms), Ticks::from_millis(rtt_ms));
+        Acked { now, bytes: 1, rtt, up_to, next }
+    }
+
+    /// At which acknowledgement of a round slow start ends if they come every `gap` ms, each `rtt` ms old, where `base` is the least.
+    fn left_at(base: u64, rtt: u64, gap: u64) -> Option<u64> {
+        let mut hystart = HyStart::default();
+        assert!(!hystart.should_leave(&ack(0, base, 1, 10), true, true));
+        (1..60).find(|n| hystart.should_leave(&ack(1000 + gap * n, rtt, 10 + n, 1000), true, true))
+    }
+
+    #[test]
+    fn hystart_leaves_at_the_ninth_of_a_round_that_is_late_by_an_eighth_but_4_to_16_ms() {
+        assert_eq!([24, 25].map(|rtt| left_at(20, rtt, 5)), [None, Some(9)]);
+        assert_eq!([112, 113].map(|rtt| left_at(100, rtt, 5)), [None, Some(9)]);
+        assert_eq!([416, 417].map(|rtt| left_at(400, rtt, 5)), [None, Some(9)]);
+    }
+
+    #[test]
+    fn hystart_leaves_at_a_train_of_half_a_round_trip_unless_it_breaks() {
+        // 2 ms · 26 are more than half of 101 ms.
+        assert_eq!([2, 3].map(|gap| left_at(100, 100, gap)), [Some(27), None]);
+    }
+
+    #[test]
+    fn hystart_takes_no_samples_in_the_first_second_of_a_stage() {
+        let mut cubic = LinuxCubic::default();
+        cubic.grow(Ticks::from_millis(10_000), 100, 1);
+        let left_at = (10_100..).step_by(2).find(|ms| cubic.should_leave(&ack(*ms, 100, *ms, 1 << 20), true, true));
+        assert_eq!(left_at, Some(11_052));
+    }
+
+    #[test]
+    fn a_pause_is_not_part_of_the_stage() {
+        let after = |idle| {
+            let (mut cubic, mut window) = (LinuxCubic { most: Some(1000), ..LinuxCubic::default() }, 700);
+            for round in 1..=60 {
+                let since = if round > 30 { idle } else { 0 };
+                if round == 31 {
+                    cubic.pause(Ticks::from_millis(since));
+                }
+                let now = Ticks::from_millis(100 * round + since);
+                window += (0..window).map(|_| cubic.grow(now, window, 1)).sum::<u64>();
+            }
+            window
+        };
+        assert_eq!(after(20_000), after(0));
+    }
+
+    #[test]
+    fn two_acknowledged_segments_add_one_at_most() {
+        let mut cubic = LinuxCubic { most: Some(10_000), ..LinuxCubic::default() };
+        // And one for what was left over.
+        assert_eq!([0, 60_000].map(|ms| cubic.grow(Ticks::from_millis(ms), 10, 10)), [0, 6]);
+    }
+
     #[test]
     fn a_loss_leaves_seven_tenths_and_makes_room_for_others() {
         let mut cubic = LinuxCubic::default();
