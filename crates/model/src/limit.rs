@@ -5,13 +5,13 @@
 //! limit = τ_up + τ_down + 8·(request + headers)/Q_up + 8·(Σ responses + 52·packets)/Q_down
 //!
 //! τ are one-way propagation delays, wan and lan included. Responses carry their HTTP headers and fill packets of one mss
-//! without a gap between objects (the last packet is partial). Q is the slowest rate of the parts that the path is made of,
+//! without a gap between objects (the last packet is partial); boxes have packets of their own, so that an mss below Linux's counts as 1448 B. Q is the slowest rate of the parts that the path is made of,
 //! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every real
 //! load. An unlimited rate takes no time. Handshakes, DNS, discovery, losses, thinking and computing are left out: an architecture may
 //! avoid them all.
 
 use crate::path::{directions, slowest_rate, total_delay, transmission_time};
-use farhop_scenario::{HEADER_BYTES, HttpConfig, Object, Page, Scenario};
+use farhop_scenario::{HEADER_BYTES, HttpConfig, Object, Page, Profile, Scenario, TcpConfig};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl Limit {
             delay: total_delay(up).saturating_add(total_delay(down)),
             rates: [slowest_rate(up), slowest_rate(down)],
             http: scenario.http,
-            mss: scenario.tcp.mss,
+            mss: scenario.tcp.mss.max(TcpConfig::of(Profile::Linux).mss),
         }
     }
 
@@ -114,6 +114,16 @@ mod tests {
         let (one, two) = (limit(&scenario(&[1198 + 1448])), limit(&scenario(&[474, 474])));
         // 1448 + 1448 B with one header of 250 B; 724 + 724 B with two fill one packet.
         assert_eq!(one - two, Duration::from_micros(120));
+    }
+
+    #[test]
+    fn packets_are_as_large_as_those_of_boxes_at_least() {
+        let mut scenario = scenario(&[1_000_000]);
+        let times = [88, 1448, 8948].map(|mss| {
+            scenario.tcp.mss = Bytes::new(mss);
+            limit(&scenario)
+        });
+        assert!(times[0] == times[1] && times[1] > times[2], "{times:?}");
     }
 
     proptest! {
