@@ -58,6 +58,19 @@ fn a_request_takes_its_round_trips_and_the_servers_time() {
     assert!((gone - base).abs() < 1e-9, "it is closed by then: {gone}, {base}, {kept}");
 }
 
+/// The limit is that of half of the sample's own replies, whatever copies there are and whatever page the scenario has.
+#[test]
+fn what_is_possible_follows_from_the_logs_replies() {
+    let large = LogRecord { reply_bytes: Bytes::kb(1000), ..record(10_000) };
+    let records = vec![record(0), record(5000), large];
+    for more in [&[][..], &["page.objects=1", "page.size=50 MB"]] {
+        let limit = row(&scenario(records.clone(), &[&["link.down.rate=1 Mbit/s"], more].concat())).limit_s;
+        // 0.38 s, and 10 kB in seven packets of at most 1448 B with 52 B more each.
+        let expected = 0.38 + (10_000.0 + 7.0 * 52.0) * 8.0 / 1e6;
+        assert!((limit - expected).abs() < 0.002, "{limit} s instead of {expected} s");
+    }
+}
+
 #[test]
 fn servers_take_their_recorded_time_times_its_factor() {
     let with = |factor: f64| {
