@@ -140,7 +140,9 @@ fn everything_works_inside() {
         let mut received = Vec::new();
         listener.accept().expect("a connection").0.read_to_end(&mut received).expect("bytes");
         assert_eq!(received.len(), 100_000);
-        assert!(caller.join().expect("no panic") >= Duration::from_millis(20), "the link's round trip");
+        // When a packet came is reckoned back by up to 0.2 ms, once each way.
+        let took = caller.join().expect("no panic") + Duration::from_micros(2 * 200);
+        assert!(took >= Duration::from_millis(20), "the link's round trip");
     }
     let output = testbed.host(Host::Client).command("sh").args(["-c", "cat /etc/hosts; id -u"]).output();
     let text = String::from_utf8(output.expect("sh runs").stdout).expect("text");
