@@ -5,7 +5,8 @@ use crate::agenda::{Agenda, Event};
 use crate::packet::Slot;
 use crate::path::{Path, earlier};
 use crate::{
-    Access, Change, ChannelConfig, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port, Setting,
+    Access, Change, ChannelConfig, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port,
+    QueueLimit, Setting,
 };
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -174,10 +175,9 @@ impl<P: Packet> Channel<P> {
         paths.iter().map(Path::peak).max().unwrap_or_default()
     }
 
-    /// How many bytes the queue behind `port` takes now, whatever the size of the packets; `None` if there is no bound, or no such
-    /// terminal.
-    pub fn queue_room(&mut self, port: Port) -> Option<Bytes> {
-        let place = self.place_of(port)?;
+    /// What the queue behind `port` takes now; whatever comes if there is no such terminal.
+    pub fn queue_room(&mut self, port: Port) -> QueueLimit {
+        let Some(place) = self.place_of(port) else { return QueueLimit::Unlimited };
         self.paths[place].catch_up(self.now, &mut self.outputs);
         self.paths[place].queue_room()
     }

@@ -100,8 +100,8 @@ impl Lane {
         self.queue.as_mut().map_or(Count::default(), |queue| queue.at(now))
     }
 
-    /// How many bytes may join what waits at `now`, of whatever size the packets are; `None` without a bound.
-    pub fn room(&mut self, kind: &LaneKind, now: Instant) -> Option<Bytes> {
+    /// What may join what waits at `now`.
+    pub fn room(&mut self, kind: &LaneKind, now: Instant) -> QueueLimit {
         let waiting = self.queued(now);
         kind.limit.room(waiting)
     }

@@ -19,7 +19,10 @@ use crate::packet::Slot;
 use crate::pipe::Pipe;
 use crate::queue::{Dropped, Queue};
 use crate::serializer::Serializer;
-use crate::{ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, Setting};
+use crate::{
+    ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, QueueLimit,
+    Setting,
+};
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -271,8 +274,8 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    /// How many bytes the queue takes now; `None` without a bound.
-    pub(crate) fn queue_room(&self) -> Option<Bytes> {
+    /// What the queue takes now.
+    pub(crate) fn queue_room(&self) -> QueueLimit {
         self.queue.room()
     }
 

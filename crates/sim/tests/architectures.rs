@@ -68,20 +68,24 @@ fn loads_through_relays_are_whole() {
 #[test]
 fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
     // A queue of a few packets, a link that many flows overload.
-    let assignments = [
-        "run.architectures=rwbp",
-        "users.model=zhou-2004, sizes = fixed",
-        "users.duration=3 min",
-        "users.warm_up=0 s",
-        "run.runs=1",
-        "access.terminals=64",
-        "access.scheme=dedicated",
-        "link.down.queue=5 kB",
-        "link.down.rate=1 Mbit/s",
-    ];
-    let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
-    let rwbp = row(&simulation, Architecture::Rwbp);
-    assert!(rwbp.note.as_deref().is_some_and(|note| note.contains("the link dropped 0 packets")), "{:?}", rwbp.note);
+    let means = ["5 kB", "4 packets"].map(|queue| {
+        let assignments = [
+            "run.architectures=rwbp",
+            "users.model=zhou-2004, sizes = fixed",
+            "users.duration=3 min",
+            "users.warm_up=0 s",
+            "run.runs=1",
+            "access.terminals=64",
+            "access.scheme=dedicated",
+            &format!("link.down.queue={queue}"),
+            "link.down.rate=1 Mbit/s",
+        ];
+        let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
+        let Row { note, users, .. } = row(&simulation, Architecture::Rwbp);
+        assert!(note.as_deref().is_some_and(|note| note.contains("the link dropped 0 packets")), "{queue}: {note:?}");
+        users.expect("users have times").page_load_mean_s
+    });
+    assert!((means[1] / means[0] - 1.0).abs() < 0.05, "{means:?}");
     for (peak, kbps) in [("rwbp.peak_rate=900 kbit/s", 900.0), ("link.down.rate=2 Mbit/s", 2000.0)] {
         let one = ["page.objects=1", "page.size=1 MB", "run.architectures=rwbp", peak];
         let alone = row(&simulate(&scenario("demo", &one), 1), Architecture::Rwbp).page_load_s;
@@ -423,7 +427,7 @@ fn users_see_the_same_pages_through_every_architecture() {
 #[test]
 fn tunnels_keep_to_what_their_modems_take_of_a_shared_way_up() {
     // Requests of 20 kB over a way up of 400 kbit/s that eight terminals share; 4 kB fit into a modem.
-    for scheme in ["cfdama", "tdma", "dama"] {
+    for (scheme, queue) in [("cfdama", "4 kB"), ("tdma", "4 kB"), ("dama", "4 kB"), ("dama", "3 packets")] {
         let assignments = [
             "users.model=zhou-2004, sizes = fixed, requests = constant value=20kB, think = exponential mean=30s",
             "users.duration=5 min",
@@ -431,7 +435,7 @@ fn tunnels_keep_to_what_their_modems_take_of_a_shared_way_up() {
             "run.runs=1",
             "access.terminals=8",
             &format!("access.scheme={scheme}"),
-            "link.up.queue=4 kB",
+            &format!("link.up.queue={queue}"),
             "run.architectures=tunnel,accelerated",
         ];
         let simulation = simulate(&scenario("rwbp-128", &assignments), 5);

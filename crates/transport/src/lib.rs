@@ -15,10 +15,12 @@ pub mod nack;
 mod output;
 pub mod quic;
 mod ranges;
+mod room;
 mod rtt;
 pub mod rwbp;
 
 pub use output::{Output, StreamId};
+pub use room::Room;
 
 use farhop_units::Bytes;
 

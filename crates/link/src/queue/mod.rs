@@ -69,8 +69,8 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// How many bytes may join what waits; `None` without a bound. A queue that counts packets takes any size or none.
-    pub(crate) fn room(&self) -> Option<Bytes> {
+    /// What may join what waits.
+    pub(crate) fn room(&self) -> QueueLimit {
         self.limit.room(self.count())
     }
 
@@ -176,12 +176,12 @@ impl QueueLimit {
         })
     }
 
-    /// How many bytes may join what waits; `None` without a bound.
-    pub(crate) fn room(self, waiting: Count) -> Option<Bytes> {
+    /// What may join what waits.
+    pub(crate) fn room(self, waiting: Count) -> Self {
         match self {
-            Self::Bytes(limit) => Some(limit.saturating_sub(waiting.bytes)),
-            Self::Packets(limit) if waiting.packets >= limit => Some(Bytes::ZERO),
-            Self::Packets(_) | Self::Unlimited => None,
+            Self::Unlimited => Self::Unlimited,
+            Self::Bytes(limit) => Self::Bytes(limit.saturating_sub(waiting.bytes)),
+            Self::Packets(limit) => Self::Packets(limit.saturating_sub(waiting.packets)),
         }
     }
 

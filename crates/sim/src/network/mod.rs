@@ -23,9 +23,10 @@ pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Store, Upper}
 use crate::meter::Meter;
 use crate::trace::Tracer;
 use crate::world::{Event, Events};
-use farhop_link::{Direction, DropReason, Output, Port};
+use farhop_link::{Direction, DropReason, Output, Port, QueueLimit};
 use farhop_scenario::Scenario;
 use farhop_scenario::seeds::ChannelName;
+use farhop_transport::Room;
 use farhop_units::{Bytes, Instant};
 use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
@@ -237,16 +238,21 @@ impl<P: Content> Network<P> {
         }
     }
 
-    /// How many bytes the far link's queue takes that packets from this side of it enter; `None` without a bound.
-    pub(crate) fn queue_room(&mut self, from: Side, terminal: u16) -> Option<Bytes> {
+    /// What the far link's queue takes that packets from this side of it enter.
+    pub(crate) fn queue_room(&mut self, from: Side, terminal: u16) -> Room {
         let port = match from {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
         };
-        match &mut self.spans[FAR].form {
-            Form::Nothing => None,
+        let room = match &mut self.spans[FAR].form {
+            Form::Nothing => QueueLimit::Unlimited,
             Form::Lanes(lanes) => lanes.room(self.far_time, far_lane(port)),
             Form::Stages(first) => self.stages[*first as usize].channel.queue_room(port),
+        };
+        match room {
+            QueueLimit::Unlimited => Room::Unlimited,
+            QueueLimit::Bytes(bytes) => Room::Bytes(bytes),
+            QueueLimit::Packets(packets) => Room::Packets(packets),
         }
     }
 

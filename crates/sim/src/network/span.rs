@@ -1,7 +1,7 @@
 //! What lies between one place and the next: nothing, lanes, or channels that are played.
 
 use super::parcel::{Parcel, Place, Side};
-use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Lane, LaneKind};
+use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Lane, LaneKind, QueueLimit};
 use farhop_scenario::seeds::{self, ChannelName};
 use farhop_units::{Bytes, Instant};
 
@@ -145,8 +145,8 @@ impl Lanes {
         self.lanes[direction as usize][number as usize].free() > now
     }
 
-    /// How many bytes the queue of a lane takes; `None` without a bound.
-    pub(super) fn room(&mut self, now: Instant, (direction, number): (Direction, u32)) -> Option<Bytes> {
+    /// What the queue of a lane takes.
+    pub(super) fn room(&mut self, now: Instant, (direction, number): (Direction, u32)) -> QueueLimit {
         let way = direction as usize;
         self.lanes[way][number as usize].room(&self.kinds[way], now)
     }

@@ -16,6 +16,7 @@ use crate::architecture::Protocol;
 use crate::network::Side;
 use crate::packet::Packet;
 use farhop_scenario::Scenario;
+use farhop_transport::Room;
 use farhop_units::{Bytes, Instant};
 use multiplexed::Lanes;
 use rwbp::Proxies;
@@ -244,8 +245,8 @@ impl Trunk {
         }
     }
 
-    /// The link's queue has so much room, if it has a bound.
-    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
+    /// The link's queue has so much room.
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Room) {
         match self {
             Self::Rwbp(proxies) => proxies.set_link_room(now, id, room),
             Self::Tunnel(tunnels) => tunnels.set_link_room(now, id, room),

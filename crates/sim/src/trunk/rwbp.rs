@@ -10,7 +10,7 @@ use crate::network::Side;
 use crate::packet;
 use farhop_scenario::Scenario;
 use farhop_transport::rwbp::{Packet, Proxy, RwbpConfig};
-use farhop_transport::{Output, StreamId};
+use farhop_transport::{Output, Room, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
 
 /// What one flow sends at most, headers included.
@@ -89,11 +89,9 @@ impl Proxies {
         counts
     }
 
-    /// The link's queue has so much room, if it has a bound.
-    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
-        if let Some(room) = room {
-            self.station(id).proxy.set_link_room(now, room);
-        }
+    /// The link's queue has so much room.
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Room) {
+        self.station(id).proxy.set_link_room(now, room);
     }
 
     pub(crate) fn poll(&mut self, id: StationId) -> Option<Said> {

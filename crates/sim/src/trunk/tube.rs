@@ -20,7 +20,7 @@ use farhop_accel::tunnel::{ACK_EVERY, FLOW_MEMORY, FLOW_WINDOW, send_buffer};
 use farhop_accel::wire::{MAX_DATA_BYTES, varint_bytes};
 use farhop_scenario::{Access, QueueLimit, Scenario};
 use farhop_transport::quic::{Connection, Order, Packet, QuicConfig, Sending};
-use farhop_transport::{Output, StreamId};
+use farhop_transport::{Output, Room, StreamId};
 use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -237,9 +237,9 @@ impl Tube {
         self.ends[side as usize].connection.handle_packet(now, packet);
     }
 
-    /// The queue that an end's packets go to has so much room, if it has a bound.
-    pub(crate) fn set_link_room(&mut self, now: Instant, side: Side, room: Option<Bytes>) {
-        if let Some(room) = room.filter(|_| side == Side::Near && self.modem.is_some()) {
+    /// The queue that an end's packets go to has so much room.
+    pub(crate) fn set_link_room(&mut self, now: Instant, side: Side, room: Room) {
+        if side == Side::Near && self.modem.is_some() {
             self.ends[side as usize].connection.set_room(now, room);
         }
     }

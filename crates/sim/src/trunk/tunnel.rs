@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use farhop_accel::planning::priority::Content;
 use farhop_accel::wire::varint_bytes;
 use farhop_scenario::Scenario;
-use farhop_transport::quic;
+use farhop_transport::{Room, quic};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -119,7 +119,7 @@ impl Tunnels {
         }
     }
 
-    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Room) {
         if let Some(tunnel) = self.tunnel(id.terminal) {
             tunnel.tube.set_link_room(now, id.side, room);
         }

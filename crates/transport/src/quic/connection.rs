@@ -7,7 +7,7 @@ use super::control::{self, Control};
 use super::flight::{Covered, Flight};
 use super::handshake::Role;
 use super::packet::{Ack, Draft, Frame, Level, Packet};
-use crate::{Output, StreamId};
+use crate::{Output, Room, StreamId};
 use farhop_tcp::congestion::{DeliveryRate, RateSample};
 use farhop_units::{Bytes, Instant};
 
@@ -27,8 +27,8 @@ pub struct Connection {
     control: Control,
     /// What may still be sent before the client's address is known; `None` once it is.
     allowance: Option<u64>,
-    /// How much room what takes its packets has, if it has a bound; headers of UDP and IP count.
-    room: Option<Bytes>,
+    /// How much room what takes its packets has.
+    room: Room,
 }
 
 impl Connection {
@@ -53,7 +53,7 @@ impl Connection {
             flight: Flight::new(control.models_the_path()),
             control,
             allowance: is_unknown.then_some(0),
-            room: None,
+            room: Room::Unlimited,
             config: config.clone(),
         }
     }
@@ -97,21 +97,16 @@ impl Connection {
         self.content.streams.set_priority(stream, urgency, incremental);
     }
 
-    /// What takes this end's packets has so much room, headers of UDP and IP included, for those that have not been polled. Nothing leaves while a full packet does not fit: what
-    /// waits, waits here, in the order of its urgency, and no timer runs for it.
-    pub fn set_room(&mut self, now: Instant, room: Bytes) {
+    /// What takes this end's packets has so much room for those that have not been polled. Nothing leaves while a full packet does not
+    /// fit: what waits, waits here, in the order of its urgency, and no timer runs for it.
+    pub fn set_room(&mut self, now: Instant, room: Room) {
         self.advance(now);
-        let unpolled = self.content.outputs.iter().map(|output| match output {
-            Output::Transmit { packet, .. } => packet.wire_bytes(),
-            _ => Bytes::ZERO,
-        });
-        self.room = Some(room.saturating_sub(unpolled.fold(Bytes::ZERO, |sum, bytes| sum + bytes)));
+        self.room = room.without_all(&self.content.outputs, Packet::wire_bytes);
     }
 
     /// Whether nothing leaves for want of room.
     pub fn awaits_room(&self) -> bool {
-        self.room
-            .is_some_and(|room| room < Bytes::new(self.config.datagram_bytes()) + control::ENCAPSULATION.header_bytes())
+        !self.room.takes(Bytes::new(self.config.datagram_bytes()) + control::ENCAPSULATION.header_bytes())
     }
 
     /// A datagram from the other end arrived.
@@ -364,6 +359,6 @@ impl Connection {
         self.flight.sent(self.now, packet);
         self.control.sent(self.now, Bytes::new(packet.size.into()), packet.is_eliciting());
         self.allowance = self.allowance.map(|allowance| allowance.saturating_sub(packet.size.into()));
-        self.room = self.room.map(|room| room.saturating_sub(packet.wire_bytes()));
+        self.room = self.room.without(packet.wire_bytes());
     }
 }

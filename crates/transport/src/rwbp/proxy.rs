@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::packet::{Kind, Packet, data_bytes};
 use super::receiver::Arrived;
 use crate::agenda::Agenda;
-use crate::{Output, StreamId};
+use crate::{Output, Room, StreamId};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,9 +24,7 @@ pub struct Proxy {
     /// The IP output queue: each packet with its flow's place.
     queue: VecDeque<(u32, Packet)>,
     queued: Bytes,
-    link_room: Option<Bytes>,
-    /// Packets among the outputs, which the link's queue does not hold yet.
-    unpolled: Bytes,
+    link_room: Room,
     agenda: Agenda,
     outputs: VecDeque<Output<Packet>>,
 }
@@ -44,8 +42,7 @@ impl Proxy {
             owing: VecDeque::new(),
             queue: VecDeque::new(),
             queued: Bytes::ZERO,
-            link_room: None,
-            unpolled: Bytes::ZERO,
+            link_room: Room::Unlimited,
             agenda: Agenda::default(),
             outputs: VecDeque::new(),
         }
@@ -96,9 +93,9 @@ impl Proxy {
 
     /// The link-layer queue has so much room now, every packet that was polled being in it or past it. To be told whenever room is
     /// gained; what is sent is accounted for here.
-    pub fn set_link_room(&mut self, now: Instant, room: Bytes) {
+    pub fn set_link_room(&mut self, now: Instant, room: Room) {
         self.advance(now);
-        self.link_room = Some(room.saturating_sub(self.unpolled));
+        self.link_room = room.without_all(&self.outputs, Packet::wire_bytes);
     }
 
     /// A packet from the other side arrived. One of an unknown flow is ignored.
@@ -129,11 +126,7 @@ impl Proxy {
         if self.outputs.is_empty() {
             self.pump();
         }
-        let output = self.outputs.pop_front()?;
-        if let Output::Transmit { packet, .. } = &output {
-            self.unpolled -= packet.wire_bytes();
-        }
-        Some(output)
+        self.outputs.pop_front()
     }
 
     /// How much a flow's send buffer takes now.
@@ -249,12 +242,12 @@ impl Proxy {
     fn drain(&mut self) {
         while let Some(&(slot, packet)) = self.queue.front() {
             let wire = packet.wire_bytes();
-            if self.link_room.is_some_and(|room| room < wire) {
+            if !self.link_room.takes(wire) {
                 return;
             }
             self.queue.pop_front();
             self.queued -= wire;
-            self.link_room = self.link_room.map(|room| room - wire);
+            self.link_room = self.link_room.without(wire);
             self.leave(slot, packet);
         }
     }
@@ -267,7 +260,6 @@ impl Proxy {
             }
             self.update(slot);
         }
-        self.unpolled += packet.wire_bytes();
         self.outputs.push_back(Output::Transmit { at: self.now, packet });
     }
 

@@ -1,7 +1,7 @@
 //! Two machines and a pipe each way, just enough to test the machines alone: a pipe has a queue with a limit that must never be
 //! exceeded, a rate, a delay, a spread of extra delay that reorders, and probabilities of loss and duplication.
 
-use farhop_transport::{Output, StreamId};
+use farhop_transport::{Output, Room, StreamId};
 use farhop_units::random::Dice;
 use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ pub(crate) trait Machine {
     fn poll(&mut self) -> Option<Output<Self::Packet>>;
     fn wire_bytes(packet: &Self::Packet) -> Bytes;
     fn read(&mut self, _now: Instant, _stream: StreamId, _bytes: Bytes) {}
-    fn set_link_room(&mut self, _now: Instant, _room: Bytes) {}
+    fn set_link_room(&mut self, _now: Instant, _room: Room) {}
 }
 
 /// That a machine is one, by its own methods; further ones than all have behind the types.
@@ -248,7 +248,7 @@ impl<M: Machine> Network<M> {
     fn tell_room(&mut self, end: usize) {
         let line = &self.lines[end];
         if let Some(limit) = line.pipe.queue {
-            self.ends[end].set_link_room(self.now, limit - line.held);
+            self.ends[end].set_link_room(self.now, Room::Bytes(limit - line.held));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::network::{Network, Pipe, machine};
 use farhop_transport::rwbp::{Kind, Packet, Proxy, RwbpConfig};
-use farhop_transport::{Output, StreamId};
+use farhop_transport::{Output, Room, StreamId};
 use farhop_units::random::{Dice, Stream};
 use farhop_units::{Bytes, Instant, Rate};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-machine!(Proxy, Packet, read(stream: StreamId, bytes: Bytes), set_link_room(room: Bytes));
+machine!(Proxy, Packet, read(stream: StreamId, bytes: Bytes), set_link_room(room: Room));
 
 const UP: usize = 0;
 const DOWN: usize = 1;

@@ -18,7 +18,7 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use farhop_accel::wire::{FlowId, Frame};
 use farhop_scenario::{HttpConfig, Scenario};
-use farhop_transport::quic;
+use farhop_transport::{Room, quic};
 use farhop_units::{Bytes, Instant};
 use farhop_web::Page;
 use gateway::GatewayBox;
@@ -183,7 +183,7 @@ impl Accelerators {
         }
     }
 
-    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Option<Bytes>) {
+    pub(crate) fn set_link_room(&mut self, now: Instant, id: StationId, room: Room) {
         if let Some(pair) = self.pair(id.terminal) {
             pair.wire.tube.set_link_room(now, id.side, room);
         }
