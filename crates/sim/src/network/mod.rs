@@ -102,9 +102,7 @@ impl<P: Content> Network<P> {
             span(Place::Terminal, &scenario.link, &link),
             span(Place::Gateway, &scenario.wan, &wans),
         ];
-        if let Form::Lanes(lanes) = &mut spans[FAR].form {
-            lanes.counting();
-        }
+        spans[FAR].counting();
         Self {
             spans,
             stages,
@@ -123,10 +121,13 @@ impl<P: Content> Network<P> {
 
     /// What happens at `end` or later does not count. All legs are between clients and servers, and each server is for the clients of one
     /// terminal: then packets are in the same order in all lanes up, and in those of the lans as in the far link's, so that from now on
-    /// they go through such lanes at once, unless a trace has to see them one by one.
+    /// they go through such lanes at once, unless a trace has to see them one by one. It sees both directions of the far link in one order,
+    /// too; without, a way that need not be played is not, whatever the other one is.
     pub(crate) fn go_through_until(&mut self, end: Instant) {
         self.end = Some(end);
         if self.tracer.is_none() {
+            self.spans.iter_mut().for_each(|span| span.lay_lanes(&self.stages));
+            self.spans[FAR].counting();
             for (span, direction) in [(LAN, Direction::Down), (FAR, Direction::Up), (WAN, Direction::Up)] {
                 self.spans[span].follow(direction);
             }
@@ -209,7 +210,7 @@ impl<P: Content> Network<P> {
     fn look_at_lanes(&self, look: u32, mut place: Place, from: Side, parcel: &Parcel) {
         loop {
             let (next, span) = ahead(place, from);
-            if let Form::Lanes(lanes) = &self.spans[span].form {
+            if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
                 lanes.look_at(look, lane_of(span, from, parcel));
             }
             if matches!(next, Place::Client | Place::Server) || !self.spans[ahead(next, from).1].follows(from) {
@@ -244,7 +245,7 @@ impl<P: Content> Network<P> {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
         };
-        let room = match &mut self.spans[FAR].form {
+        let room = match self.spans[FAR].form_mut(from.direction()) {
             Form::Nothing => QueueLimit::Unlimited,
             Form::Lanes(lanes) => lanes.room(self.far_time, far_lane(port)),
             Form::Stages(first) => self.stages[*first as usize].channel.queue_room(port),
@@ -287,8 +288,8 @@ impl<P: Content> Network<P> {
 
     /// The most that any one of the far link's queues has held so far.
     pub(crate) fn peak_queue(&self, direction: Direction) -> Bytes {
-        match self.spans[FAR].form {
-            Form::Stages(first) => self.stages[first as usize].channel.peak_queue(direction),
+        match self.spans[FAR].form(direction) {
+            Form::Stages(first) => self.stages[*first as usize].channel.peak_queue(direction),
             Form::Lanes(_) | Form::Nothing => self.peaks[direction as usize],
         }
     }
@@ -331,7 +332,7 @@ impl<P: Content> Network<P> {
         while place != parcel.to {
             let (next, span) = ahead(place, parcel.from);
             parcel.ahead = next;
-            match self.spans[span].form {
+            match *self.spans[span].form(parcel.from.direction()) {
                 // A far link that constrains nothing is measured too.
                 Form::Nothing if span == FAR => self.count(now, &parcel),
                 Form::Nothing => {}
@@ -367,8 +368,9 @@ impl<P: Content> Network<P> {
 
     /// When a parcel leaves the lane that it enters now, if there is room for it.
     fn exit(&mut self, now: Instant, span: usize, parcel: &Parcel) -> Option<Instant> {
-        let (lane, is_over) = (lane_of(span, parcel.from, parcel), self.is_over(now));
-        let Form::Lanes(lanes) = &mut self.spans[span].form else { return None };
+        let (lane, direction, is_over) =
+            (lane_of(span, parcel.from, parcel), parcel.from.direction(), self.is_over(now));
+        let Form::Lanes(lanes) = self.spans[span].form_mut(direction) else { return None };
         let bytes = Bytes::new(parcel.bytes.into());
         if span != FAR {
             return lanes.enter(now, lane, bytes);
@@ -378,7 +380,7 @@ impl<P: Content> Network<P> {
         let waits = lanes.is_busy(now, lane) && !is_over;
         let exit = lanes.enter(now, lane, bytes);
         if waits {
-            let peak = &mut self.peaks[lane.0 as usize];
+            let peak = &mut self.peaks[direction as usize];
             *peak = lanes.queued(now, lane).max(*peak);
         }
         exit
@@ -461,18 +463,18 @@ fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
 }
 
 /// The lane of a span into which a parcel goes from there.
-fn lane_of(span: usize, from: Side, parcel: &Parcel) -> (Direction, u32) {
+fn lane_of(span: usize, from: Side, parcel: &Parcel) -> u32 {
     match span {
-        LAN => (from.direction(), parcel.terminal.into()),
-        WAN => (from.direction(), parcel.server),
+        LAN => parcel.terminal.into(),
+        WAN => parcel.server,
         _ => far_lane(port_at(span, from, parcel)),
     }
 }
 
 /// The lane of the far link behind a port.
-fn far_lane(port: Port) -> (Direction, u32) {
+fn far_lane(port: Port) -> u32 {
     match port {
-        Port::Gateway => (Direction::Down, 0),
-        Port::Terminal(number) => (Direction::Up, number.into()),
+        Port::Gateway => 0,
+        Port::Terminal(number) => number.into(),
     }
 }

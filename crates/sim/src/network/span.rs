@@ -8,21 +8,22 @@ use farhop_units::{Bytes, Instant};
 /// All channels of one kind, by the place at their clients' side.
 #[derive(Debug)]
 pub(super) struct Span {
-    pub(super) form: Form,
+    /// Of the ways down and of those up.
+    forms: [Form; 2],
     /// Does passing count as a hop, down and up?
     hops: [u64; 2],
     /// Do packets go on into it at once from lanes before it?
     follows: [bool; 2],
 }
 
-/// How channels do what they do.
+/// How one direction of channels does what it does.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// They constrain nothing, and are passed over.
+    /// It constrains nothing, and is passed over.
     Nothing,
-    /// They only queue, serialize and delay.
+    /// It only queues, serializes and delays.
     Lanes(Lanes),
-    /// They are played; the first has this place among the stages.
+    /// It is played; the first channel has this place among the stages.
     Stages(u32),
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Stage {
 
 impl Span {
     /// Passed over.
-    pub(super) const NOTHING: Self = Self { form: Form::Nothing, hops: [0, 0], follows: [false; 2] };
+    pub(super) const NOTHING: Self = Self { forms: [Form::Nothing, Form::Nothing], hops: [0, 0], follows: [false; 2] };
 
     /// Channels of this configuration. Those for which something must be played are added to `stages`.
     pub(super) fn new(place: Place, config: &ChannelConfig, channels: &Channels, stages: &mut Vec<Stage>) -> Self {
@@ -46,12 +47,52 @@ impl Span {
         if config.is_transparent() {
             return Self::NOTHING;
         }
-        if let Some(lanes) = Lanes::new(config, channels.count) {
-            return Self { form: Form::Lanes(lanes), ..passing };
+        let lanes = Direction::BOTH.map(|direction| Lanes::new(config, direction, channels.count));
+        if let [Some(down), Some(up)] = lanes {
+            return Self { forms: [Form::Lanes(down), Form::Lanes(up)], ..passing };
         }
         let first = u32::try_from(stages.len()).expect("there are fewer channels");
         stages.extend((0..channels.count).map(|copy| Stage::new(place, config, channels.seed_of(copy))));
-        Self { form: Form::Stages(first), ..passing }
+        let mut span = passing;
+        span.play(first);
+        span
+    }
+
+    /// Both directions are played, from this stage on.
+    pub(super) fn play(&mut self, first: u32) {
+        self.forms = [Form::Stages(first), Form::Stages(first)];
+    }
+
+    /// What only queues, serializes and delays in one direction need not be played there because the other one must be. Nothing has been
+    /// sent yet.
+    pub(super) fn lay_lanes(&mut self, stages: &[Stage]) {
+        for (direction, form) in Direction::BOTH.into_iter().zip(&mut self.forms) {
+            let Form::Stages(first) = *form else { continue };
+            let Stage { channel, span, .. } = &stages[first as usize];
+            let count = stages.iter().filter(|stage| stage.span == *span).count();
+            if let Some(lanes) = Lanes::new(channel.config(), direction, u32::try_from(count).unwrap_or(u32::MAX)) {
+                *form = Form::Lanes(lanes);
+            }
+        }
+    }
+
+    /// How this direction does what it does.
+    pub(super) const fn form(&self, direction: Direction) -> &Form {
+        &self.forms[direction as usize]
+    }
+
+    /// The same, to be used.
+    pub(super) const fn form_mut(&mut self, direction: Direction) -> &mut Form {
+        &mut self.forms[direction as usize]
+    }
+
+    /// What waits in lanes is known at any time.
+    pub(super) fn counting(&mut self) {
+        for form in &mut self.forms {
+            if let Form::Lanes(lanes) = form {
+                lanes.kind = lanes.kind.clone().counting();
+            }
+        }
     }
 
     /// Hops that a packet makes by passing.
@@ -61,7 +102,7 @@ impl Span {
 
     /// From now on packets go on into it at once from lanes before it, if it is made of such.
     pub(super) const fn follow(&mut self, direction: Direction) {
-        self.follows[direction as usize] = matches!(self.form, Form::Lanes(_));
+        self.follows[direction as usize] = matches!(self.form(direction), Form::Lanes(_));
     }
 
     /// Whether packets from this side go on into it at once.
@@ -101,64 +142,55 @@ impl Stage {
     }
 }
 
-/// Lanes of channels of one kind: down, one for all terminals of a channel, and up, one for each.
+/// One direction of channels of one kind: down, one lane for all terminals of a channel, and up, one for each.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    kinds: [LaneKind; 2],
-    lanes: [Vec<Lane>; 2],
+    kind: LaneKind,
+    lanes: Vec<Lane>,
 }
 
 impl Lanes {
-    /// `None` if something must be played. Parcels are all of one class.
-    fn new(config: &ChannelConfig, count: u32) -> Option<Self> {
-        if config.access != Access::Dedicated {
+    /// Of so many channels; `None` if something must be played. Parcels are all of one class.
+    fn new(config: &ChannelConfig, direction: Direction, channels: u32) -> Option<Self> {
+        if direction == Direction::Up && config.access != Access::Dedicated {
             return None;
         }
-        let kinds = [LaneKind::of(&config.down)?, LaneKind::of(&config.up)?];
-        let lanes = [count, count * u32::from(config.terminals.max(1))];
-        Some(Self { kinds, lanes: lanes.map(|count| vec![Lane::default(); count as usize]) })
-    }
-
-    /// What waits in them is known at any time.
-    pub(super) fn counting(&mut self) {
-        self.kinds = self.kinds.clone().map(LaneKind::counting);
+        let each = match direction {
+            Direction::Down => 1,
+            Direction::Up => config.terminals.max(1),
+        };
+        let kind = LaneKind::of(direction.of(config))?;
+        Some(Self { kind, lanes: vec![Lane::default(); channels as usize * usize::from(each)] })
     }
 
     /// A packet enters; returns when it leaves, if there is room for it.
-    pub(super) fn enter(
-        &mut self,
-        now: Instant,
-        (direction, number): (Direction, u32),
-        bytes: Bytes,
-    ) -> Option<Instant> {
-        let way = direction as usize;
-        self.lanes[way][number as usize].enter(&self.kinds[way], now, bytes)
+    pub(super) fn enter(&mut self, now: Instant, number: u32, bytes: Bytes) -> Option<Instant> {
+        self.lanes[number as usize].enter(&self.kind, now, bytes)
     }
 
     /// Asks memory for a lane, look by look.
-    pub(super) fn look_at(&self, look: u32, (direction, number): (Direction, u32)) {
-        self.lanes[direction as usize][number as usize].look_at(look);
+    pub(super) fn look_at(&self, look: u32, number: u32) {
+        self.lanes[number as usize].look_at(look);
     }
 
     /// Whether what enters a lane has to wait.
-    pub(super) fn is_busy(&self, now: Instant, (direction, number): (Direction, u32)) -> bool {
-        self.lanes[direction as usize][number as usize].free() > now
+    pub(super) fn is_busy(&self, now: Instant, number: u32) -> bool {
+        self.lanes[number as usize].free() > now
     }
 
     /// What the queue of a lane takes.
-    pub(super) fn room(&mut self, now: Instant, (direction, number): (Direction, u32)) -> QueueLimit {
-        let way = direction as usize;
-        self.lanes[way][number as usize].room(&self.kinds[way], now)
+    pub(super) fn room(&mut self, now: Instant, number: u32) -> QueueLimit {
+        self.lanes[number as usize].room(&self.kind, now)
     }
 
     /// What waits in one of them.
-    pub(super) fn queued(&mut self, now: Instant, (direction, number): (Direction, u32)) -> Bytes {
-        self.lanes[direction as usize][number as usize].queued(now).bytes
+    pub(super) fn queued(&mut self, now: Instant, number: u32) -> Bytes {
+        self.lanes[number as usize].queued(now).bytes
     }
 
     /// What waits in all of them together.
-    pub(super) fn all_queued(&mut self, now: Instant, direction: Direction) -> Bytes {
-        self.lanes[direction as usize].iter_mut().map(|lane| lane.queued(now).bytes).sum()
+    pub(super) fn all_queued(&mut self, now: Instant) -> Bytes {
+        self.lanes.iter_mut().map(|lane| lane.queued(now).bytes).sum()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::slab::Slab;
 use farhop_link::{LossModel, QueueLimit};
 use farhop_units::Probability;
 use proptest::prelude::*;
+use proptest::sample::select;
 use std::time::Duration;
 
 const WHOLE: Route = Route { line: Line { terminal: 0, server: 0 }, near: Place::Client, far: Place::Server };
@@ -163,6 +164,56 @@ fn a_copy_is_a_packet_of_its_own() {
     assert_eq!((traffic.offered, traffic.duplicated, traffic.delivered, net.network.held()), (1, 3, 4, 0));
 }
 
+/// What becomes of packets and when, what of them counts, and in how many steps.
+type Ended = ((Vec<(Instant, String)>, [(Bytes, Bytes); 2], Traffic), u64);
+
+/// Sends packets at times in ns, by terminal, some of them up, to three servers; those behind lanes at once or one by one.
+fn outcome_of(scenario: &Scenario, sends: &[(u64, u16, bool)], end: Instant, at_once: bool) -> Ended {
+    let mut network: Network<u64> = Network::new(scenario, 3, 1, Meter::of_total(Instant::START));
+    if at_once {
+        network.go_through_until(end);
+    } else {
+        network.end = Some(end);
+    }
+    let (mut events, mut outcomes, mut steps) = (Events::new(), Vec::new(), 0);
+    for (number, (at, ..)) in (0..).zip(sends) {
+        events.push(Instant::from_nanos(*at), Event::Client(number));
+    }
+    while let Some((now, event)) = events.pop() {
+        match event {
+            Event::Client(number) => {
+                let (_, terminal, up) = sends[number as usize];
+                let route = Route { line: Line { terminal, server: terminal.into() }, ..WHOLE };
+                let from = if up { Side::Near } else { Side::Far };
+                network.send(now, from, (number, route), number.into(), &mut events);
+            }
+            Event::Exit(parcel) => network.handle_exit(now, parcel, &mut events),
+            Event::Stage(stage) => network.handle_timeout(now, stage),
+            other => panic!("{other:?} is no network's"),
+        }
+        network.settle(now, &mut events);
+        outcomes.extend(core::iter::from_fn(|| network.poll()).map(|outcome| (now, format!("{outcome:?}"))));
+        steps += 1;
+    }
+    outcomes.sort();
+    let totals = Direction::BOTH.map(|direction| (network.meter().total(direction), network.peak_queue(direction)));
+    ((outcomes, totals, network.traffic()), steps)
+}
+
+#[test]
+fn of_a_shared_way_up_only_that_is_played() {
+    let mut scenario = network();
+    (scenario.link.access, scenario.link.up.rate) =
+        ("cfdama".parse().expect("a scheme"), Some(farhop_units::Rate::kbps(100)));
+    let mut network: Network<u64> = Network::new(&scenario, 3, 1, Meter::of_total(Instant::START));
+    let is_lanes = |network: &Network<u64>| {
+        Direction::BOTH.map(|direction| matches!(network.spans[FAR].form(direction), Form::Lanes(_)))
+    };
+    assert_eq!(is_lanes(&network), [false, false]);
+    network.go_through_until(Instant::START);
+    assert_eq!(is_lanes(&network), [true, false]);
+}
+
 proptest! {
     /// Seen one by one they arrive and are dropped at the same times, and count the same when the run ends.
     #[test]
@@ -177,35 +228,27 @@ proptest! {
         }
         scenario.link.down.rate = Some(farhop_units::Rate::kbps(40));
         let end = Instant::START + Duration::from_millis(end);
-        let [one_by_one, at_once] = [false, true].map(|at_once| {
-            let mut network: Network<u64> = Network::new(&scenario, 3, 1, Meter::of_total(Instant::START));
-            if at_once { network.go_through_until(end) } else { network.end = Some(end) }
-            let (mut events, mut outcomes, mut steps) = (Events::new(), Vec::new(), 0);
-            for (number, (at, ..)) in (0..).zip(&sends) {
-                events.push(Instant::from_nanos(*at), Event::Client(number));
-            }
-            while let Some((now, event)) = events.pop() {
-                match event {
-                    Event::Client(number) => {
-                        let (_, terminal, up) = sends[number as usize];
-                        let route = Route { line: Line { terminal, server: terminal.into() }, ..WHOLE };
-                        let from = if up { Side::Near } else { Side::Far };
-                        network.send(now, from, (number, route), number.into(), &mut events);
-                    }
-                    Event::Exit(parcel) => network.handle_exit(now, parcel, &mut events),
-                    other => panic!("{other:?} is no lane's"),
-                }
-                let ended = core::iter::from_fn(|| network.poll()).map(|outcome| (now, format!("{outcome:?}")));
-                outcomes.extend(ended);
-                steps += 1;
-            }
-            outcomes.sort();
-            let totals = Direction::BOTH.map(|direction| (network.meter().total(direction), network.peak_queue(direction)));
-            ((outcomes, totals, network.traffic()), steps)
-        });
+        let [one_by_one, at_once] = [false, true].map(|at_once| outcome_of(&scenario, &sends, end, at_once));
         prop_assert_eq!(&one_by_one.0, &at_once.0);
         prop_assert!(at_once.1 <= one_by_one.1);
         prop_assert!(at_once.1 < one_by_one.1 || at_once.0.2.delivered == 0, "{} steps", at_once.1);
+    }
+
+    /// Whatever the other way is, what need not be played does the same as a lane.
+    #[test]
+    fn a_way_down_need_not_be_played_because_the_way_up_must_be(
+        scheme in select(vec!["cfdama", "tdma", "dama", "dedicated"]), queue in 1_u64..6,
+        sends in prop::collection::vec((0_u64..1_000_000_000, 0_u16..3, any::<bool>()), 1..300),
+    ) {
+        let mut scenario = network();
+        scenario.link.access = scheme.parse().expect("a scheme");
+        scenario.link.up.rate = Some(farhop_units::Rate::kbps(100));
+        scenario.link.up.loss = LossModel::Bernoulli(Probability::new(0.1).expect("from 0 to 1"));
+        (scenario.link.down.rate, scenario.link.down.queue) =
+            (Some(farhop_units::Rate::kbps(40)), QueueLimit::Packets(queue));
+        let end = Instant::START + Duration::from_secs(3600);
+        let [played, laid] = [false, true].map(|at_once| outcome_of(&scenario, &sends, end, at_once));
+        prop_assert_eq!(&played.0, &laid.0);
     }
 
     #[test]

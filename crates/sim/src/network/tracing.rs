@@ -12,10 +12,10 @@ impl<P: Content> Network<P> {
     /// From now on `tracer` writes down what the far link does. Nothing has been sent yet.
     pub(crate) fn begin_trace(&mut self, tracer: Option<Box<Tracer>>) {
         let Some(mut tracer) = tracer else { return };
-        if let form @ Form::Nothing = &mut self.spans[FAR].form {
+        if let Form::Nothing = self.spans[FAR].form(Direction::Down) {
             // A link that constrains nothing is passed over otherwise.
             let first = u32::try_from(self.stages.len()).expect("there are fewer channels");
-            *form = Form::Stages(first);
+            self.spans[FAR].play(first);
             self.stages.push(Stage::new(Place::Terminal, tracer.config(), self.far_seed));
         }
         tracer.begin(self.far_seed);
@@ -25,7 +25,7 @@ impl<P: Content> Network<P> {
     /// The run is over: the far link does all that is due now, and the trace ends.
     pub(crate) fn end_trace(&mut self, events: &mut Events) -> Option<Box<Tracer>> {
         if self.tracer.is_some() {
-            let end = match self.spans[FAR].form {
+            let end = match *self.spans[FAR].form(Direction::Down) {
                 Form::Stages(first) => self.end_stage(first),
                 Form::Lanes(_) | Form::Nothing => self.end_lanes(events),
             };
@@ -78,21 +78,19 @@ impl<P: Content> Network<P> {
     #[cold]
     pub(super) fn trace_time(&mut self, now: Instant) {
         let Self { tracer: Some(tracer), stages, far_time, spans, .. } = self else { return };
-        match &mut spans[FAR].form {
-            Form::Stages(first) => {
-                let channel = &mut stages[*first as usize].channel;
-                tracer.check_size(now, channel.now());
-                if tracer.wants_queues(now) {
-                    tracer.queues(now, Direction::BOTH.map(|direction| channel.counters(direction).queued.bytes));
-                }
-            }
-            Form::Lanes(lanes) => {
-                tracer.check_size(now, *far_time);
-                if tracer.wants_queues(now) {
-                    tracer.queues(now, Direction::BOTH.map(|direction| lanes.all_queued(*far_time, direction)));
-                }
-            }
-            Form::Nothing => {}
+        // Both directions are of one form while somebody traces.
+        let last = match spans[FAR].form(Direction::Down) {
+            Form::Stages(first) => stages[*first as usize].channel.now(),
+            Form::Lanes(_) | Form::Nothing => *far_time,
+        };
+        tracer.check_size(now, last);
+        if tracer.wants_queues(now) {
+            let queued = Direction::BOTH.map(|direction| match spans[FAR].form_mut(direction) {
+                Form::Stages(first) => stages[*first as usize].channel.counters(direction).queued.bytes,
+                Form::Lanes(lanes) => lanes.all_queued(*far_time),
+                Form::Nothing => Bytes::ZERO,
+            });
+            tracer.queues(now, queued);
         }
     }
 
