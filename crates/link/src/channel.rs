@@ -182,6 +182,13 @@ impl<P: Packet> Channel<P> {
         self.paths[place].queue_room()
     }
 
+    /// Whether a packet that came to `port` now would be served at once, whatever its size and the queue's.
+    pub fn is_free(&mut self, port: Port) -> bool {
+        let Some(place) = self.place_of(port) else { return true };
+        self.paths[place].catch_up(self.now, &mut self.outputs);
+        self.paths[place].is_free(self.now)
+    }
+
     /// What became of the slots of a shared way up so far.
     pub fn access_counters(&mut self) -> Option<AccessCounters> {
         let now = self.now;

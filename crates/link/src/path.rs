@@ -279,6 +279,12 @@ impl<P: Packet> Path<P> {
         self.queue.room()
     }
 
+    /// Whether a packet that arrives now does not wait.
+    pub(crate) fn is_free(&mut self, now: Instant) -> bool {
+        let is_idle = matches!(&self.transmitter, Transmitter::Serializer(serializer) if serializer.is_idle());
+        is_idle && self.held_until.is_none() && self.outages.until(now).is_none()
+    }
+
     /// The most that waited at once so far.
     pub(crate) const fn peak(&self) -> Bytes {
         self.peak

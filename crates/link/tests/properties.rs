@@ -369,6 +369,7 @@ proptest! {
             let room = channel.queue_room(Port::Gateway);
             prop_assert_eq!(lane.queued(at), channel.counters(Direction::Down).queued);
             prop_assert_eq!(lane.room(&kind, at), room);
+            prop_assert_eq!(lane.free() <= at, channel.is_free(Port::Gateway));
         }
         drain(&mut channel);
         let outputs = polled(&mut channel);

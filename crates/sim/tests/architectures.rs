@@ -68,7 +68,7 @@ fn loads_through_relays_are_whole() {
 #[test]
 fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
     // A queue of a few packets, a link that many flows overload.
-    let means = ["5 kB", "4 packets"].map(|queue| {
+    let means = ["5 kB", "4 packets", "1 kB", "0 B"].map(|queue| {
         let assignments = [
             "run.architectures=rwbp",
             "users.model=zhou-2004, sizes = fixed",
@@ -85,7 +85,9 @@ fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
         assert!(note.as_deref().is_some_and(|note| note.contains("the link dropped 0 packets")), "{queue}: {note:?}");
         users.expect("users have times").page_load_mean_s
     });
-    assert!((means[1] / means[0] - 1.0).abs() < 0.05, "{means:?}");
+    // Where no full packet may wait, each enters when the link is free; where none may at all, when somebody asks after that.
+    assert!(means[..3].iter().all(|mean| (mean / means[0] - 1.0).abs() < 0.05), "{means:?}");
+    assert!(means[3] < 2.0 * means[0], "{means:?}");
     for (peak, kbps) in [("rwbp.peak_rate=900 kbit/s", 900.0), ("link.down.rate=2 Mbit/s", 2000.0)] {
         let one = ["page.objects=1", "page.size=1 MB", "run.architectures=rwbp", peak];
         let alone = row(&simulate(&scenario("demo", &one), 1), Architecture::Rwbp).page_load_s;

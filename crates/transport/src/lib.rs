@@ -20,7 +20,7 @@ mod rtt;
 pub mod rwbp;
 
 pub use output::{Output, StreamId};
-pub use room::Room;
+pub use room::{QueueRoom, Room};
 
 use farhop_units::Bytes;
 

@@ -1,11 +1,20 @@
-//! Room in the queue that a machine's packets go to.
+//! Room where a machine's packets go: a queue and what serves it.
 
 use crate::Output;
 use farhop_units::Bytes;
 
-/// What may join what waits there.
+/// What is taken there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Room {
+pub struct Room {
+    /// What may join what waits.
+    pub queue: QueueRoom,
+    /// Whether one packet of any size need not wait.
+    pub at_once: bool,
+}
+
+/// What may join what waits in a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QueueRoom {
     /// Whatever comes.
     #[default]
     Unlimited,
@@ -15,26 +24,37 @@ pub enum Room {
     Packets(u64),
 }
 
+impl From<QueueRoom> for Room {
+    /// Whatever is taken has to wait.
+    fn from(queue: QueueRoom) -> Self {
+        Self { queue, at_once: false }
+    }
+}
+
 impl Room {
-    /// Whether a packet of this size on the wire may.
+    /// Whether a packet of this size on the wire is taken.
     pub(crate) fn takes(self, wire: Bytes) -> bool {
-        match self {
-            Self::Unlimited => true,
-            Self::Bytes(room) => wire <= room,
-            Self::Packets(room) => room > 0,
-        }
+        self.at_once
+            || match self.queue {
+                QueueRoom::Unlimited => true,
+                QueueRoom::Bytes(room) => wire <= room,
+                QueueRoom::Packets(room) => room > 0,
+            }
     }
 
-    /// What is left once it does.
+    /// What is left once it is.
     pub(crate) fn without(self, wire: Bytes) -> Self {
-        match self {
-            Self::Unlimited => self,
-            Self::Bytes(room) => Self::Bytes(room.saturating_sub(wire)),
-            Self::Packets(room) => Self::Packets(room.saturating_sub(1)),
+        if self.at_once {
+            return self.queue.into();
         }
+        Self::from(match self.queue {
+            QueueRoom::Unlimited => QueueRoom::Unlimited,
+            QueueRoom::Bytes(room) => QueueRoom::Bytes(room.saturating_sub(wire)),
+            QueueRoom::Packets(room) => QueueRoom::Packets(room.saturating_sub(1)),
+        })
     }
 
-    /// What is left once all packets do that have not been polled.
+    /// What is left once all packets are that have not been polled.
     pub(crate) fn without_all<'a, P: 'a>(
         self,
         outputs: impl IntoIterator<Item = &'a Output<P>>,

@@ -26,7 +26,7 @@ use crate::world::{Event, Events};
 use farhop_link::{Direction, DropReason, Output, Port, QueueLimit};
 use farhop_scenario::Scenario;
 use farhop_scenario::seeds::ChannelName;
-use farhop_transport::Room;
+use farhop_transport::{QueueRoom, Room};
 use farhop_units::{Bytes, Instant};
 use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
@@ -239,22 +239,29 @@ impl<P: Content> Network<P> {
         }
     }
 
-    /// What the far link's queue takes that packets from this side of it enter.
+    /// What the far link takes of the packets that enter from this side of it.
     pub(crate) fn queue_room(&mut self, from: Side, terminal: u16) -> Room {
         let port = match from {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
         };
-        let room = match self.spans[FAR].form_mut(from.direction()) {
-            Form::Nothing => QueueLimit::Unlimited,
-            Form::Lanes(lanes) => lanes.room(self.far_time, far_lane(port)),
-            Form::Stages(first) => self.stages[*first as usize].channel.queue_room(port),
+        let (room, at_once) = match self.spans[FAR].form_mut(from.direction()) {
+            Form::Nothing => (QueueLimit::Unlimited, true),
+            Form::Lanes(lanes) => {
+                let (now, lane) = (self.far_time, far_lane(port));
+                (lanes.room(now, lane), !lanes.is_busy(now, lane))
+            }
+            Form::Stages(first) => {
+                let channel = &mut self.stages[*first as usize].channel;
+                (channel.queue_room(port), channel.is_free(port))
+            }
         };
-        match room {
-            QueueLimit::Unlimited => Room::Unlimited,
-            QueueLimit::Bytes(bytes) => Room::Bytes(bytes),
-            QueueLimit::Packets(packets) => Room::Packets(packets),
-        }
+        let queue = match room {
+            QueueLimit::Unlimited => QueueRoom::Unlimited,
+            QueueLimit::Bytes(bytes) => QueueRoom::Bytes(bytes),
+            QueueLimit::Packets(packets) => QueueRoom::Packets(packets),
+        };
+        Room { queue, at_once }
     }
 
     fn handle_output(&mut self, now: Instant, span: usize, mut output: Output<Parcel>, events: &mut Events) {

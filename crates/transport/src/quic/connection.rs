@@ -53,7 +53,7 @@ impl Connection {
             flight: Flight::new(control.models_the_path()),
             control,
             allowance: is_unknown.then_some(0),
-            room: Room::Unlimited,
+            room: Room::default(),
             config: config.clone(),
         }
     }

@@ -42,7 +42,7 @@ impl Proxy {
             owing: VecDeque::new(),
             queue: VecDeque::new(),
             queued: Bytes::ZERO,
-            link_room: Room::Unlimited,
+            link_room: Room::default(),
             agenda: Agenda::default(),
             outputs: VecDeque::new(),
         }

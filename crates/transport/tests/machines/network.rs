@@ -1,7 +1,7 @@
 //! Two machines and a pipe each way, just enough to test the machines alone: a pipe has a queue with a limit that must never be
 //! exceeded, a rate, a delay, a spread of extra delay that reorders, and probabilities of loss and duplication.
 
-use farhop_transport::{Output, Room, StreamId};
+use farhop_transport::{Output, QueueRoom, Room, StreamId};
 use farhop_units::random::Dice;
 use farhop_units::{Bytes, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
@@ -248,7 +248,7 @@ impl<M: Machine> Network<M> {
     fn tell_room(&mut self, end: usize) {
         let line = &self.lines[end];
         if let Some(limit) = line.pipe.queue {
-            self.ends[end].set_link_room(self.now, Room::Bytes(limit - line.held));
+            self.ends[end].set_link_room(self.now, QueueRoom::Bytes(limit - line.held).into());
         }
     }
 
