@@ -52,7 +52,7 @@ fn parameters(run: &Run) -> Parameters {
         up: hops(1),
         tcp,
         control: Control::Tcp,
-        flow_rate: None,
+        flow: None,
         is_established: true,
         carriers: 0,
         tls: Tls::None,

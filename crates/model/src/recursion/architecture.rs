@@ -8,7 +8,7 @@
 //! | `direct` | the client's own, to the server | TCP's | part of the path | the client's |
 //! | `split` | one per client connection, opened with it | TCP's over the link alone | its rate, and a delay | the client's |
 //! | `multiplexed` | k, up from the start | TCP's over the link alone | its rate, and a delay | the client's, whose connections share the k: each goes, either way, over the one with the fewest bytes waiting or unacknowledged and stays there while anything of it is under way, 20 B per segment (nz-us-2000) |
-//! | `rwbp` | one per client connection, up from the start | set | its rate, and a delay | the client's |
+//! | `rwbp` | one per client connection, up from the start | set, of each its own: no more than a round trip's worth of it or 16 segments are on the way, in packets with 40 B of headers, and every so many of them have an acknowledgement (zhou-2004) | its rate, and a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is its rate, and a delay |
 //! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay of the document alone | the client's |
 //! | `prefetch-2013` | one per client connection, opened when something is asked on it | TCP's over the link alone; of what is sent unasked set, no more than 1414 B per ms, whole and in datagrams | its rate, and a delay | for documents and what none names; the rest is sent unasked |
@@ -27,7 +27,9 @@
 //! for what comes unasked are held at the terminal, and cost nothing.
 
 use super::habits::Habits;
-use super::parameters::{Control, Delays, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip};
+use super::parameters::{
+    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip,
+};
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
@@ -100,7 +102,7 @@ impl Parameters {
             Architecture::Multiplexed => Self::multiplexed(scenario, settings),
             Architecture::Rwbp => {
                 let split = Self { is_established: true, ..Self::split(scenario) }.answered_near(scenario, 1);
-                Self { flow_rate: scenario.rwbp.peak_rate, ..split.at_rate(scenario, settings.rate) }
+                Self { flow: Some(Flow::of(scenario)), ..split.at_rate(scenario, settings.rate) }
             }
             Architecture::PrefetchConventional => match settings.side {
                 PrefetchSide::Near => Self::prefetching_near(scenario),

@@ -15,6 +15,8 @@ pub(crate) enum Acking {
     },
     /// Every second segment, else after this long (RFC 5681 §4.2).
     Timer(Ticks),
+    /// Every so many packets, else after this long (zhou-2004 §IV).
+    Count { every: u32, delay: Ticks },
     /// Every second segment, else at the next tick of a clock of this period (4.4BSD's `tcp_fasttimo`).
     Clock(Ticks),
 }
@@ -77,6 +79,12 @@ impl Habits {
     pub(crate) fn of_quic(config: &TcpConfig) -> Self {
         let plain = Self::of(&TcpConfig { profile: Profile::Rfc, first_ack: FirstAck::Delayed, ..config.clone() });
         Self { acking: Acking::Timer(MS(25)), byte_counting: true, validates: true, sack: true, rack: true, ..plain }
+    }
+
+    /// RWBP's: nothing but its acknowledgements is like TCP's. How long fewer than `every` wait is not given: TCP's 200 ms.
+    pub(crate) fn of_flow(config: &TcpConfig, every: u32) -> Self {
+        let plain = Self::of(&TcpConfig { profile: Profile::Rfc, ..config.clone() });
+        Self { acking: Acking::Count { every, delay: MS(200) }, first_at_once: false, ..plain }
     }
 
     pub(crate) fn of(config: &TcpConfig) -> Self {

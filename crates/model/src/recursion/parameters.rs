@@ -93,10 +93,12 @@ impl HopParameters {
         }
     }
 
-    fn hop(&self) -> Hop {
+    /// Packets have so many bytes less of headers than TCP's.
+    fn hop(&self, spared: u64) -> Hop {
         let (sent, carried) = self.redundancy;
         let pace = super::ticks::Pace::of(self.rate, (sent.get(), carried.get()));
-        Hop::new(pace, self.overhead.get(), Ticks::of(self.delay), self.queue)
+        let overhead = i64::try_from(self.overhead.get()).unwrap_or(i64::MAX).saturating_sub_unsigned(spared);
+        Hop::new(pace, overhead, Ticks::of(self.delay), self.queue)
     }
 }
 
@@ -195,6 +197,30 @@ pub struct Delays {
     pub opening: Option<Duration>,
 }
 
+/// A flow of RWBP (zhou-2004 §IV): at its peak rate, as far as its receiver's buffer has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// What it sends at most, headers included; absent where nothing limits it.
+    pub rate: Option<Rate>,
+    /// What may be sent and not acknowledged.
+    pub window: Bytes,
+    /// Data packets per acknowledgement.
+    pub ack_every: u32,
+}
+
+impl Flow {
+    /// At the scenario's peak rate or the link's, with buffers of a round trip's worth of it, and of 16 segments at least.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let rate = scenario.rwbp.peak_rate.or_else(|| scenario.link.down.peak_rate());
+        let mss = scenario.tcp.mss.get().max(1);
+        let least = Bytes::new(mss.saturating_mul(16));
+        let round_trip = rate.map_or(Bytes::new(MOST_FLOW), |rate| rate.bytes_in(scenario.link.rtt()));
+        // The window is told in segments, by 16 bits.
+        let segments = (round_trip.max(least).get() / mss).min(u16::MAX.into());
+        Self { rate, window: Bytes::new(segments * mss), ack_every: scenario.rwbp.ack_every }
+    }
+}
+
 /// What a load depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
@@ -206,8 +232,8 @@ pub struct Parameters {
     pub tcp: TcpConfig,
     /// What limits the sender of the page.
     pub control: Control,
-    /// What each connection sends at most where a rate is set, headers included; absent where that is the path's.
-    pub flow_rate: Option<Rate>,
+    /// Connections are flows of RWBP; there where a rate is set.
+    pub flow: Option<Flow>,
     /// Connections are up from the start and have measured the round-trip time.
     pub is_established: bool,
     /// Established connections that two proxies have between each other for all that the client opens; without any it has its own from
@@ -256,7 +282,7 @@ impl Parameters {
             up,
             tcp: scenario.tcp.clone(),
             control: Control::Tcp,
-            flow_rate: None,
+            flow: None,
             is_established: false,
             carriers: 0,
             tls: scenario.http.tls.into(),
@@ -358,7 +384,11 @@ impl Parameters {
     }
 
     pub(crate) fn routes(&self) -> (Route, Route) {
-        (Route::new(self.down.map(|hop| hop.hop())), Route::new(self.up.map(|hop| hop.hop())))
+        let spared = if self.flow.is_some() { HEADER_BYTES.get().saturating_sub(FLOW_HEADERS) } else { 0 };
+        let route = |[before, link, behind]: [HopParameters; MOST_HOPS]| {
+            Route::new([before.hop(0), link.hop(spared), behind.hop(0)])
+        };
+        (route(self.down), route(self.up))
     }
 }
 
@@ -394,6 +424,10 @@ pub(crate) const QUIC_INITIAL: u64 = 1200 + 28;
 /// Headers of a packet of QUIC with data of one stream: IPv4 and UDP, 28; flags, a connection's name of 8 bytes, a number of 2 and a tag
 /// of 16 (RFC 9000 §17.3, RFC 9001 §5.3); type, stream, offset and length of the data (RFC 9000 §19.8), 8.
 const QUIC_HEADERS: u64 = 28 + 27 + 8;
+/// zhou-2004, table I: headers of a packet, without timestamps.
+pub(super) const FLOW_HEADERS: u64 = 40;
+/// More than any window.
+const MOST_FLOW: u64 = 1 << 40;
 /// RFC 9113 §6.5.2: servers should allow no fewer, and allow no more.
 const MOST_STREAMS: usize = 100;
 /// An IP packet's length has 16 bits.

@@ -125,8 +125,11 @@ impl Receiver {
         let grew = self.offer.data_arrived(&data, self.arrived);
         let at = match self.habits.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
-            _ if self.segments >= 2 || (first && self.habits.first_at_once) => data.now,
-            Acking::Timer(delay) => data.now + delay,
+            Acking::Timer(_) | Acking::Clock(_) if self.segments >= 2 || (first && self.habits.first_at_once) => {
+                data.now
+            }
+            Acking::Count { every, .. } if self.segments >= every => data.now,
+            Acking::Count { delay, .. } | Acking::Timer(delay) => data.now + delay,
             Acking::Clock(period) => period.times((data.now + self.skipped).whole(period) + 1).since(self.skipped),
         };
         let at = if data.fin { data.now } else { at };
@@ -221,7 +224,7 @@ impl Receiver {
         match self.habits.acking {
             Acking::Clock(period) => Some(period),
             Acking::Adaptive { .. } => Some(JIFFY),
-            Acking::Timer(_) => None,
+            Acking::Timer(_) | Acking::Count { .. } => None,
         }
     }
 

@@ -16,7 +16,8 @@ pub(crate) const MOST_HOPS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Hop {
     pace: Pace,
-    overhead: u64,
+    /// Bytes that a packet takes beside its own.
+    overhead: i64,
     delay: Ticks,
     limit: QueueLimit,
     /// A backlog of so long fits into the queue for certain.
@@ -28,18 +29,26 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    pub(crate) fn new(pace: Pace, overhead: u64, delay: Ticks, limit: QueueLimit) -> Self {
+    pub(crate) fn new(pace: Pace, overhead: i64, delay: Ticks, limit: QueueLimit) -> Self {
         let slack = match limit {
             QueueLimit::Unlimited => Fine::END,
             QueueLimit::Bytes(limit) => pace.fine(limit.get()),
             QueueLimit::Packets(_) => Fine::default(),
         };
-        Self { pace, overhead, delay, limit, slack, free: Fine::default(), last: (0, pace.fine(overhead)) }
+        Self {
+            pace,
+            overhead,
+            delay,
+            limit,
+            slack,
+            free: Fine::default(),
+            last: (0, pace.fine(0_u64.saturating_add_signed(overhead))),
+        }
     }
 
     fn service(&mut self, bytes: u64) -> Fine {
         if self.last.0 != bytes {
-            self.last = (bytes, self.pace.fine(bytes.saturating_add(self.overhead)));
+            self.last = (bytes, self.pace.fine(bytes.saturating_add_signed(self.overhead)));
         }
         self.last.1
     }
@@ -216,12 +225,12 @@ impl Route {
     /// Time that so many packets keep the slowest serializer busy.
     pub(crate) fn slowest_service(&self, packets: u64, bytes: u64) -> Ticks {
         let hop = &self.hops[self.slowest];
-        hop.pace.fine(bytes.saturating_add(hop.overhead)).times(packets).rounded_up()
+        hop.pace.fine(bytes.saturating_add_signed(hop.overhead)).times(packets).rounded_up()
     }
 
     /// Time that a packet spends in all serializers if it never waits.
     pub(crate) fn service(&self, bytes: u64) -> Ticks {
-        let times = self.hops[..self.used].iter().map(|hop| hop.pace.time(bytes.saturating_add(hop.overhead)));
+        let times = self.hops[..self.used].iter().map(|hop| hop.pace.time(bytes.saturating_add_signed(hop.overhead)));
         times.fold(Ticks::ZERO, Ticks::add)
     }
 

@@ -290,7 +290,7 @@ impl Load<'_> {
             return;
         }
         let segments = self.uneventful(place) / mss;
-        if self.parameters.flow_rate.is_none() && segments > LEAST_SKIP {
+        if self.parameters.flow.is_none() && segments > LEAST_SKIP {
             self.down.pass_train(self.now, segments, mss + HEADERS);
             self.skip(place, segments * mss, Ledger::default());
         }

@@ -211,7 +211,7 @@ impl Connection {
 mod tests {
     use super::super::Recursion;
     use super::super::load::Ending;
-    use super::super::parameters::Parameters;
+    use super::super::parameters::{Flow, Parameters};
     use super::super::workload::{Workload, WorkloadObject};
     use super::*;
     use farhop_results::Architecture;
@@ -263,7 +263,8 @@ mod tests {
             assignments.extend(window.map(|bytes| format!("tcp.max_window={bytes} B")));
             let scenario = farhop_scenario::open("demo", &assignments).unwrap();
             let mut parameters = Parameters::of_architecture(&scenario, Architecture::ALL[architecture], &Default::default());
-            parameters.flow_rate = flow.map(Rate::kbps).filter(|_| parameters.control == Control::FixedRate);
+            let flow = flow.map(|rate| Flow { rate: Some(Rate::kbps(rate)), window: Bytes::kb(rate), ack_every: 2 });
+            parameters.flow = flow.filter(|_| parameters.control == Control::FixedRate);
             // Some responses are whole segments.
             let (mss, head) = (parameters.tcp.mss.get(), parameters.response_header_bytes.get());
             let size = |size: u64, whole| if whole { size.next_multiple_of(mss).max(head) - head } else { size };

@@ -4,7 +4,7 @@ use super::browser::{Action, Cause, Limits, Trigger};
 use super::connection::{Content, End, Exchange, Kind, Packet, Side};
 use super::habits::Habits;
 use super::load::{HEADERS, Load, Making, Mode};
-use super::parameters::{Control, Http, Parameters};
+use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
 use super::receiver::Ack;
 use super::route::Passage;
 use super::sender::{Hold, Piece};
@@ -21,7 +21,11 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let mss = tcp.mss.get();
     let initial = mss * u64::from(tcp.initial_window);
     let is_quic = parameters.http == Http::Http3;
-    let mut habits = if is_quic { Habits::of_quic(tcp) } else { Habits::of(tcp) };
+    let mut habits = match parameters.flow {
+        Some(flow) => Habits::of_flow(tcp, flow.ack_every),
+        None if is_quic => Habits::of_quic(tcp),
+        None => Habits::of(tcp),
+    };
     if parameters.is_established {
         // What two boxes carry between them waits for no program of its own.
         habits.waking = Ticks::ZERO;
@@ -33,9 +37,10 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         congestion if is_quic => Window::of_quic(congestion, mss, initial),
         congestion => Window::new(congestion, mss, initial, counts_bytes),
     };
+    let fixed = || Window::fixed(mss, parameters.flow.map_or(NO_LIMIT, |flow| flow.window.get().max(mss)));
     // QUIC's client is not spread over round trips: what it sends is little.
     let client = match tcp.congestion {
-        _ if parameters.control == Control::FixedRate => Window::fixed(mss, NO_LIMIT),
+        _ if parameters.control == Control::FixedRate => fixed(),
         Congestion::Reno | Congestion::NewReno | Congestion::Cubic if is_quic => {
             Window::new(tcp.congestion, mss, initial, counts_bytes)
         }
@@ -43,13 +48,14 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     };
     let server = match parameters.control {
         Control::Tcp => window(),
-        Control::FixedRate => Window::fixed(mss, NO_LIMIT),
+        Control::FixedRate => fixed(),
     };
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
     if parameters.control == Control::FixedRate {
-        let redundancy = (u32::try_from(mss + HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
-        client.sender.keep_to(None);
-        server.sender.keep_to(parameters.flow_rate.map(|rate| Pace::of(Some(rate), redundancy)));
+        let redundancy = (u32::try_from(mss + FLOW_HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
+        let pace = parameters.flow.and_then(|flow| flow.rate).map(|rate| Pace::of(Some(rate), redundancy));
+        client.sender.keep_to(pace);
+        server.sender.keep_to(pace);
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());
