@@ -42,5 +42,5 @@ pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{
     DNS_ANSWER_BYTES, DNS_QUERY_BYTES, Dns, Flights, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion, Language, Object,
-    Page, Reference, Tls,
+    Page, Records, Reference, Tls,
 };

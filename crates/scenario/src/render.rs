@@ -8,6 +8,7 @@ use core::iter;
 use farhop_link::{ChannelConfig, DirectionConfig};
 use farhop_units::duration;
 use farhop_web::logs::to_squid;
+use farhop_web::{HttpConfig, Records};
 
 impl Scenario {
     /// The scenario as a file that [`parse`](crate::parse) reads back as the same scenario.
@@ -98,18 +99,21 @@ impl Scenario {
 
     fn http_section(&self) -> String {
         let http = &self.http;
-        section(
-            "http",
-            &[
-                ("version", quoted(spell(words::HTTP_VERSIONS, &http.version))),
-                ("connections", http.connections.to_string()),
-                ("tls", quoted(spell(words::TLS, &http.tls))),
-                ("dns", quoted(spell(words::DNS, &http.dns))),
-                ("persistence", limited(http.persistence.map(duration::format))),
-                ("request_bytes", http.request_bytes.get().to_string()),
-                ("response_header_bytes", http.response_header_bytes.get().to_string()),
-            ],
-        )
+        let mut lines = vec![
+            ("version", quoted(spell(words::HTTP_VERSIONS, &http.version))),
+            ("connections", http.connections.to_string()),
+            ("tls", quoted(spell(words::TLS, &http.tls))),
+        ];
+        if http.records() != Records::NONE || http.tls_record != HttpConfig::DEFAULT.tls_record {
+            lines.push(("tls_record", quoted(&http.tls_record.to_string())));
+        }
+        lines.extend([
+            ("dns", quoted(spell(words::DNS, &http.dns))),
+            ("persistence", limited(http.persistence.map(duration::format))),
+            ("request_bytes", http.request_bytes.get().to_string()),
+            ("response_header_bytes", http.response_header_bytes.get().to_string()),
+        ]);
+        section("http", &lines)
     }
 
     fn rwbp_section(&self) -> String {

@@ -8,7 +8,7 @@ use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
 use farhop_web::har::{Graph, GraphError, Har};
-use farhop_web::{HttpConfig, HttpVersion, Page, PageError, Tls};
+use farhop_web::{HttpConfig, HttpVersion, MOST_RECORD_BYTES, Page, PageError, Tls};
 use std::time::Duration;
 
 /// Reads every key, in the order of the file format; those of the page not if it is that of `known`.
@@ -229,6 +229,7 @@ fn http(document: &Document) -> Result<HttpConfig, ValueError> {
         version,
         connections: connections.unwrap_or(if most == 1 { 1 } else { defaults.connections }),
         tls: tls(document, version)?,
+        tls_record: document.get("http.tls_record", record)?.unwrap_or(defaults.tls_record),
         dns: document.get("http.dns", |text| words::choose(words::DNS, text))?.unwrap_or(defaults.dns),
         persistence: document.get("http.persistence", persistence)?.unwrap_or(defaults.persistence),
         request_bytes: size("http.request_bytes", defaults.request_bytes)?,
@@ -247,6 +248,17 @@ fn tls(document: &Document, version: HttpVersion) -> Result<Tls, ValueError> {
         (_, Some(tls)) => Ok(tls),
         (HttpVersion::Http2 | HttpVersion::Http3, None) => Ok(Tls::V13),
         (_, None) => Ok(HttpConfig::DEFAULT.tls),
+    }
+}
+
+/// RFC 8449 §4: no less than 64 B can be asked for.
+fn record(text: &str) -> Result<Bytes, ParseError> {
+    const RANGE: core::ops::RangeInclusive<Bytes> = Bytes::new(64)..=MOST_RECORD_BYTES;
+    let record: Bytes = text.parse()?;
+    if RANGE.contains(&record) {
+        Ok(record)
+    } else {
+        Err(ParseError::new("out of range", "from 64 B to 16 KiB, e.g. \"4 KiB\""))
     }
 }
 

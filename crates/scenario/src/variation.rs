@@ -156,7 +156,7 @@ mod tests {
     type Key = (&'static str, [&'static str; 3]);
 
     /// Keys with values that are right for each, whatever the others have.
-    const RIGHT: [Key; 17] = [
+    const RIGHT: [Key; 18] = [
         ("link.down.rate", ["64 kbit/s", "1 Gbit/s", "unlimited"]),
         ("link.down.delay", ["0 ms", "270 ms", "20 min"]),
         ("link.down.queue", ["9 kB", "100 packets", "unlimited"]),
@@ -170,18 +170,20 @@ mod tests {
         ("tcp.congestion", ["reno", "cubic", "bbr"]),
         ("tcp.initial_window", ["1", "10", "1000"]),
         ("http.version", ["1.0", "1.1", "3"]),
+        ("http.tls_record", ["64 B", "1400 B", "16 KiB"]),
         ("http.request_bytes", ["1", "350", "65535"]),
         ("http.response_header_bytes", ["1", "250", "65535"]),
         ("run.seed", ["0", "7", "9223372036854775807"]),
         ("multiplexed.connections", ["1", "4", "1000"]),
     ];
     /// Values of the same keys, and keys, that are wrong.
-    const WRONG: [(&str, &str); 8] = [
+    const WRONG: [(&str, &str); 9] = [
         ("link.down.rate", "fast"),
         ("link.up.delay", "25 h"),
         ("link.up.loss", "gilbert-eliott enter=1% leave=30%"),
         ("wan.delay", "-1 ms"),
         ("tcp.congestion", "vegas"),
+        ("http.tls_record", "17 KiB"),
         ("http.request_bytes", "0"),
         ("run.seed", "-1"),
         ("link.down.dealy", "1 ms"),

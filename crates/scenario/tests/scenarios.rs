@@ -166,6 +166,8 @@ fn versions_of_http_bring_their_tls_and_connections() {
     let cleartext = http(&["http.version=2", "http.tls=none", "http.dns=far", "http.persistence=15 s"]);
     assert_eq!((cleartext.tls, cleartext.dns), (Tls::None, Dns::Far));
     assert_eq!(cleartext.persistence, Some(Duration::from_secs(15)));
+    let record = |assignments| http(assignments).tls_record;
+    assert_eq!((record(&[]), record(&["http.tls=1.2", "http.tls_record=1.4 kB"])), (Bytes::kib(16), Bytes::new(1400)));
 }
 
 #[test]
@@ -205,6 +207,10 @@ fn wrong_files_get_one_clear_error() {
     insta::assert_snapshot!(error(&format!("[http]\nversion = \"2\"\nconnections = 6\n{PAGE}")), @r#"
     net.toml:4: http.connections = "6": out of range
       accepted: 1
+    "#);
+    insta::assert_snapshot!(error(&format!("[http]\ntls_record = \"63 B\"\n{PAGE}")), @r#"
+    net.toml:3: http.tls_record = "63 B": out of range
+      accepted: from 64 B to 16 KiB, e.g. "4 KiB"
     "#);
     insta::assert_snapshot!(error(&format!("[http]\npersistence = \"0 s\"\n{PAGE}")), @r#"
     net.toml:3: http.persistence = "0 s": out of range

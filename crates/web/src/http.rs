@@ -2,6 +2,7 @@
 
 use crate::handshake::Flights;
 use crate::page::Object;
+use crate::records::{MOST_RECORD_BYTES, Records};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub struct HttpConfig {
     pub connections: usize,
     /// Handshake of keys.
     pub tls: Tls,
+    /// Content of each record of TLS, but the last one of a message.
+    pub tls_record: Bytes,
     /// Resolving of hosts' names.
     pub dns: Dns,
     /// How long an idle connection stays open (RFC 9112 §9.8); `None` is as long as the client runs.
@@ -77,12 +80,14 @@ pub struct HttpConfig {
 }
 
 impl HttpConfig {
-    /// HTTP/1.1 over six connections (what browsers have done since 2008), without TLS and DNS; 350 B requests and 250 B response
-    /// headers, the median magnitudes of pages without cookies.
+    /// HTTP/1.1 over six connections (what browsers have done since 2008), without TLS and DNS; records as long as may be, as OpenSSL writes
+    /// them, and with it nginx and Apache unless they are told otherwise; 350 B requests and 250 B response headers, the median magnitudes of
+    /// pages without cookies.
     pub const DEFAULT: Self = Self {
         version: HttpVersion::Http11,
         connections: 6,
         tls: Tls::None,
+        tls_record: MOST_RECORD_BYTES,
         dns: Dns::None,
         persistence: None,
         request_bytes: Bytes::new(350),
@@ -95,6 +100,19 @@ impl HttpConfig {
             HttpVersion::Http3 => &[],
             _ => self.tls.flights(),
         }
+    }
+
+    /// Records of what is said after the handshake: QUIC has none, whose packets are opened one by one (RFC 9001 §5).
+    pub const fn records(&self) -> Records {
+        match self.version {
+            HttpVersion::Http3 => Records::NONE,
+            _ => Records::new(self.tls, self.tls_record),
+        }
+    }
+
+    /// What a frame of HTTP/2 takes at most: of whole records.
+    pub const fn frame_bytes(&self) -> Bytes {
+        self.records().frame(HTTP2_FRAME_BYTES)
     }
 
     /// Whether proxies for HTTP/1 that it passes can read it: keys hide it from them, and frames of later versions mean nothing to them.
