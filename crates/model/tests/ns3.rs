@@ -56,6 +56,7 @@ fn parameters(run: &Run) -> Parameters {
         is_established: true,
         carriers: 0,
         tls: Tls::None,
+        tls_record: Bytes::ZERO,
         http: Http::Http11,
         connections: 1,
         request_bytes: Bytes::new(1),

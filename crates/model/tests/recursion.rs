@@ -136,6 +136,22 @@ fn handshakes_cost_their_round_trips() {
     assert_eq!((load.round_trips.handshake, load.round_trips.tls, load.round_trips.request), (1, 1, 1));
 }
 
+/// Of 14.48 kB, the initial window, all but its last bytes come a round trip before the rest of a record of 16 KiB.
+#[test]
+fn what_a_record_holds_is_named_when_all_of_it_has_come() {
+    let page = scenario("demo", &["page.objects=2", "page.size=20 kB", "http.version=2"]);
+    let load = |record: u64| {
+        let parameters = Parameters { tls_record: Bytes::new(record), ..Parameters::of(&page) };
+        load(&parameters, &Workload::of(&page.page).unwrap())
+    };
+    let [short, window, long] = [1000, 14_400, 16_384].map(load);
+    let more = [&window, &long].map(|load| (load.first_byte - short.first_byte).as_secs_f64());
+    assert!((0.001..0.003).contains(&more[0]), "nine more segments: {more:?} s");
+    assert!(adds_up(&long) && (more[1] - 0.5).abs() < 0.001, "{more:?} s");
+    let later = long.last_byte.as_secs_f64() - short.last_byte.as_secs_f64();
+    assert!((later - 0.5).abs() < 0.02, "{later} s");
+}
+
 #[test]
 fn a_chain_of_names_costs_a_round_trip_each() {
     let small = Bytes::new(1000);
@@ -472,6 +488,7 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         };
         parameters.http = [Http::Http10, Http::Http11, Http::Http11Pipelined, Http::Http2, Http::Http3][http.0];
         (parameters.connections, parameters.tls) = (http.1, [Tls::None, Tls::Tls12, Tls::Tls13][http.4]);
+        parameters.tls_record = Bytes::new([0, http.2, 16 << 10][http.0 % 3]);
         (parameters.request_bytes, parameters.response_header_bytes) = (Bytes::new(http.2), Bytes::new(http.3));
         let [established, pushes, fixed] = http.5;
         (parameters.is_established, parameters.pushed) = (established, if pushes { http.1 % 4 } else { 0 });
@@ -509,6 +526,24 @@ proptest! {
             prop_assert!(load.first_byte <= load.last_byte, "{load:?}");
             let propagation = parameters.down[1].delay + parameters.up[1].delay;
             prop_assert!(load.last_byte + Duration::from_nanos(2) >= propagation, "{load:?}");
+        }
+    }
+
+    /// The request fits into each of them, and the head into the first.
+    #[test]
+    fn a_longer_record_is_never_read_earlier(
+        (mut parameters, _) in parameters(),
+        sizes in prop::array::uniform2(5000_u64..=16_384),
+        tls in prop::sample::select(vec![Tls::Tls12, Tls::Tls13]),
+    ) {
+        parameters.tls = tls;
+        let file = Workload::file(Bytes::kb(100));
+        let mut first_byte = |size| {
+            let parameters = Parameters { tls_record: Bytes::new(size), ..parameters.clone() };
+            Recursion::new().load(&parameters, &file).map(|load| load.first_byte)
+        };
+        if let [Ok(shorter), Ok(longer)] = [sizes[0].min(sizes[1]), sizes[0].max(sizes[1])].map(&mut first_byte) {
+            prop_assert!(shorter <= longer, "{shorter:?} {longer:?}");
         }
     }
 

@@ -6,7 +6,7 @@
 //! terminal load page after page for hours. The same scenario and seed give the same result, bit by bit, on every machine and
 //! any number of threads.
 //!
-//! Left out so far: processing times, frames of HTTP/2 and 3 and records of TLS (less than half a percent of what they carry).
+//! Left out so far: processing times, and the headers of frames of HTTP/2 and 3 (less than half a percent of what they carry).
 
 mod architecture;
 mod client;

@@ -149,6 +149,43 @@ fn every_combination_takes_as_long_as_the_model_says() {
 }
 
 #[test]
+fn records_of_all_sizes_take_as_long_as_the_model_says() {
+    for record in ["64 B", "700 B", "1414 B", "4 KiB", "10 kB", "16 KiB"] {
+        let record = format!("http.tls_record={record}");
+        for version in ["http.version=1.0", "http.version=1.1", "http.version=1.1-pipelined", "http.version=2"] {
+            for tls in ["http.tls=1.2", "http.tls=1.3"] {
+                for profile in PROFILES {
+                    let settings = [profile, version, tls, &record];
+                    let Some((error, simulated)) = beside_the_model("demo", &settings) else { continue };
+                    println!("{settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+                    assert!(error.abs() < most(profile, version));
+                }
+            }
+        }
+    }
+}
+
+/// Ten segments are the initial window, 14.48 kB: the last byte of a record of 16 KiB comes a round trip after the first.
+#[test]
+fn a_record_longer_than_the_initial_window_is_read_a_round_trip_later() {
+    for version in ["http.version=1.1", "http.version=2"] {
+        let load = |record: &str| {
+            let record = format!("http.tls_record={record}");
+            let settings = [version, "http.tls=1.3", "page.objects=1", "page.size=30 kB", "run.architectures=direct"];
+            row(&scenario("demo", &[&settings[..], &[&record]].concat()))
+        };
+        let [short, window, long] = ["1 kB", "14.4 kB", "16 KiB"].map(load);
+        let first = |row: &Row| row.first_byte_s.expect("there is a first byte");
+        let [more, none] = [first(&long) - first(&short), first(&window) - first(&short)];
+        assert!((more / 0.5 - 1.0).abs() < 0.02 && (0.0..0.01).contains(&none), "{version}: {more} s, {none} s");
+        assert!(
+            (long.page_load_s / short.page_load_s - 1.0).abs() < 0.01,
+            "{version}: the last byte is that of a record"
+        );
+    }
+}
+
+#[test]
 fn names_and_keys_cost_their_round_trips() {
     let plain = time("demo", &["http.connections=1"]);
     let with = |assignment| time("demo", &["http.connections=1", assignment]) - plain;
@@ -227,6 +264,7 @@ fn keys_are_agreed_on_through_proxies() {
                     &format!("run.architectures={architecture}"),
                     &format!("http.version={version}"),
                     &format!("http.tls={tls}"),
+                    "http.tls_record=1 kB",
                     "http.connections=1",
                 ];
                 row(&scenario("demo", &settings)).first_byte_s.expect("there is a first byte")

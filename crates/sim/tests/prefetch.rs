@@ -115,7 +115,9 @@ fn boxes_pass_on_what_they_cannot_read() {
         let architecture = format!("run.architectures={architecture}");
         load("demo", &[http, &[&architecture, "wan.delay=20 ms"]].concat()).page_load_s
     };
-    for http in [&["http.tls=1.3"][..], &["http.tls=1.2", "http.connections=2"], &["http.version=2"]] {
+    // Of six connections it is a matter of microseconds which is free first, and of a round trip in the end.
+    let over_one = ["http.tls=1.3", "http.connections=1"];
+    for http in [&over_one[..], &["http.tls=1.2", "http.connections=2"], &["http.version=2"]] {
         for (reader, like) in [("prefetch-2013", "split"), ("accelerated", "tunnel")] {
             assert!((time(http, reader) - time(http, like)).abs() < 1e-9, "{http:?} {reader}");
         }

@@ -9,6 +9,8 @@ use super::breakdown::{Ledger, RoundTrips, Spans};
 use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
 use super::workload::Workload;
+use farhop_scenario::Records;
+use farhop_units::Bytes;
 use std::collections::VecDeque;
 
 /// What let a request go or a connection be opened.
@@ -51,11 +53,13 @@ pub(crate) struct Progress {
     pub(crate) awaited: bool,
     /// What let the browser ask for it when all of it was there.
     pub(crate) held: Option<Trigger>,
+    /// Size of the response's head; how much of the response has come, and of its body can be read.
     pub(crate) header: u64,
+    pub(crate) come: u64,
     pub(crate) body: u64,
     /// References in its body that have been read.
     read: usize,
-    /// As long as less than this of its body has arrived, nothing comes of what arrives.
+    /// As long as less than this of it has come, nothing comes of what arrives.
     quiet: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) requested: Ticks,
@@ -134,6 +138,7 @@ impl Limits {
 #[derive(Debug, Default)]
 pub(crate) struct Browser {
     pub(crate) objects: Vec<Progress>,
+    records: Records,
     waiting: VecDeque<usize>,
     /// By object: its host and its urgency, as far as they make a difference.
     wanted: Vec<(usize, u8)>,
@@ -147,8 +152,9 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Before the load of objects at these hosts, of these urgencies.
-    pub(crate) fn reset(&mut self, wanted: impl Iterator<Item = (usize, u8)>) {
+    /// Before the load of objects at these hosts, of these urgencies, whose responses come in records.
+    pub(crate) fn reset(&mut self, records: Records, wanted: impl Iterator<Item = (usize, u8)>) {
+        self.records = records;
         self.wanted.clear();
         self.wanted.extend(wanted);
         self.asked.clear();
@@ -303,9 +309,9 @@ impl Browser {
     #[inline(always)]
     pub(crate) fn takes_quietly(&mut self, object: usize, bytes: u64) -> bool {
         let progress = &mut self.objects[object];
-        let is_quiet = progress.body + bytes < progress.quiet;
+        let is_quiet = progress.come + bytes < progress.quiet;
         if is_quiet {
-            progress.body += bytes;
+            progress.come += bytes;
         }
         is_quiet
     }
@@ -313,32 +319,44 @@ impl Browser {
     /// How many more bytes of `object`'s response can arrive without anything coming of them.
     pub(crate) fn quiet(&self, object: usize) -> u64 {
         let progress = &self.objects[object];
-        progress.quiet.saturating_sub(progress.body + 1)
+        progress.quiet.saturating_sub(progress.come + 1)
     }
 
-    /// Something has come of `object`'s response so far: of its head, a name, or its beginning.
-    pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
+    /// So many more bytes of `object`'s response have come; whether its head can be read.
+    pub(crate) fn take(&mut self, object: usize, bytes: u64, workload: &Workload) -> bool {
         let progress = &mut self.objects[object];
-        if progress.first_byte.is_some() {
-            let next = workload.named_by(object).get(progress.read).map(|(at, _)| *at);
-            progress.quiet = next.unwrap_or(u64::MAX).min(workload.size(object));
-        }
+        progress.come += bytes;
+        let response = Bytes::new(progress.header + workload.size(object));
+        let readable = self.records.readable(Bytes::new(progress.come), response).get();
+        progress.body = readable.saturating_sub(progress.header);
+        readable >= progress.header
+    }
+
+    /// Something has come of `object`'s response so far: its head, a name, or its beginning.
+    pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
+        self.objects[object].quiet = self.next_event(object, workload);
+    }
+
+    /// How much of `object`'s response must have come until its body begins, names something or ends.
+    fn next_event(&self, object: usize, workload: &Workload) -> u64 {
+        let (progress, size) = (&self.objects[object], workload.size(object));
+        let next = match workload.named_by(object).get(progress.read) {
+            _ if progress.first_byte.is_none() => 1,
+            Some((at, _)) => *at,
+            None => size,
+        };
+        let wanted = Bytes::new(progress.header + next.min(size));
+        self.records.needed(wanted, Bytes::new(progress.header + size)).get()
     }
 
     /// How many more bytes of `object`'s response can arrive without anything happening but their arrival.
     pub(crate) fn uneventful(&self, object: usize, workload: &Workload) -> u64 {
-        let progress = &self.objects[object];
-        let next = workload.named_by(object).get(progress.read).map(|(at, _)| *at);
-        let until = next.unwrap_or(u64::MAX).min(workload.size(object));
-        progress.header + until.saturating_sub(progress.body).saturating_sub(1)
+        self.next_event(object, workload).saturating_sub(self.objects[object].come).saturating_sub(1)
     }
 
     /// `bytes` of `object`'s response are left out, as if they had arrived.
     pub(crate) fn leave_out(&mut self, object: usize, bytes: u64) {
-        let progress = &mut self.objects[object];
-        let header = progress.header.min(bytes);
-        progress.header -= header;
-        progress.body += bytes - header;
+        self.objects[object].come += bytes;
     }
 
     /// The time that the last byte waited for, back to the first action; and when that byte arrived.
@@ -413,7 +431,7 @@ mod tests {
     use super::super::workload::WorkloadObject;
     use super::Action::{Open, Request};
     use super::*;
-    use farhop_units::Bytes;
+    use farhop_scenario as scenario;
 
     const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX, for_all_hosts: false };
     const SHARED: Limits = Limits { connections: 1, on_connection: 100, ..SIX };
@@ -422,7 +440,7 @@ mod tests {
     /// A browser that knows of objects at these hosts, of these urgencies.
     fn knowing(wanted: &[(usize, u8)]) -> Browser {
         let mut browser = Browser::default();
-        browser.reset(wanted.iter().copied());
+        browser.reset(Records::NONE, wanted.iter().copied());
         (0..wanted.len()).for_each(|object| browser.discover(object));
         browser
     }
@@ -453,14 +471,35 @@ mod tests {
         let mut browser = browser(2);
         browser.note_events(0, &workload);
         assert!(!browser.takes_quietly(0, 1), "its first byte is an event");
-        (browser.objects[0].body, browser.objects[0].first_byte) = (1, Some(Ticks::ZERO));
+        assert!(browser.take(0, 1, &workload));
+        browser.objects[0].first_byte = Some(Ticks::ZERO);
         browser.note_events(0, &workload);
         assert!(browser.takes_quietly(0, 298) && !browser.takes_quietly(0, 1), "a name ends at 300");
-        browser.objects[0].body = 300;
+        browser.take(0, 1, &workload);
         assert_eq!(browser.next_named(0, &workload), Some(1));
         browser.note_events(0, &workload);
         assert!(browser.takes_quietly(0, 699) && !browser.takes_quietly(0, 1), "the end");
-        assert_eq!(browser.objects[0].body, 999);
+        assert_eq!(browser.objects[0].come, 999);
+    }
+
+    #[test]
+    fn of_a_record_nothing_is_read_before_all_of_it_has_come() {
+        let workload = Workload::new(&[
+            WorkloadObject::new(Bytes::new(1000), None),
+            WorkloadObject::new(Bytes::new(10), Some((0, Bytes::new(300)))),
+        ])
+        .unwrap();
+        let mut browser = browser(2);
+        browser.records = Records::new(scenario::Tls::V13, Bytes::new(400));
+        browser.objects[0].header = 200;
+        assert!(!browser.take(0, 421, &workload), "the head is in the first record");
+        assert!(browser.take(0, 1, &workload));
+        assert_eq!((browser.objects[0].body, browser.has_named(0, &workload)), (200, false));
+        browser.objects[0].first_byte = Some(Ticks::ZERO);
+        assert_eq!(browser.uneventful(0, &workload), 421);
+        browser.take(0, 422, &workload);
+        assert_eq!((browser.objects[0].body, browser.next_named(0, &workload)), (600, Some(1)));
+        assert_eq!(browser.uneventful(0, &workload), 421, "the last record ends the response");
     }
 
     #[test]

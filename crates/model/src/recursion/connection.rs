@@ -11,7 +11,7 @@ use super::skip::Mark;
 use super::ticks::Ticks;
 use super::timers::Timer;
 use super::window::Window;
-use farhop_scenario::{HTTP2_FRAME_BYTES, TcpConfig};
+use farhop_scenario::TcpConfig;
 use farhop_units::Bytes;
 use std::collections::VecDeque;
 
@@ -273,8 +273,8 @@ pub(crate) enum Turns {
     Segments,
     /// RFC 9218 §10: the most urgent first, of these each a packet in turn but what is of use as a whole alone.
     UrgentPackets,
-    /// The same with frames of HTTP/2.
-    UrgentFrames,
+    /// The same with frames of HTTP/2, which take so much at most.
+    UrgentFrames { bytes: u64 },
 }
 
 /// What a packet is, beside the data and the acknowledgement that it carries.
@@ -525,9 +525,9 @@ impl Connection {
         self.turn = match turns {
             Turns::Never => u64::MAX,
             Turns::Segments | Turns::UrgentPackets => left,
-            Turns::UrgentFrames => HTTP2_FRAME_BYTES.get(),
+            Turns::UrgentFrames { bytes } => bytes,
         };
-        if matches!(turns, Turns::UrgentPackets | Turns::UrgentFrames) {
+        if matches!(turns, Turns::UrgentPackets | Turns::UrgentFrames { .. }) {
             let urgencies = self.answering.iter().map(|answer| answer.urgency);
             let first = urgencies.enumerate().min_by_key(|(_, urgency)| *urgency);
             if let Some(answer) = first.and_then(|(place, _)| self.answering.remove(place)) {

@@ -98,7 +98,7 @@ impl Load<'_> {
         }
         let Some(start) = objects[root].start else { return Ledger::default() };
         let span = self.clock().since(start.at);
-        let transmission = self.interval().times(objects[object].body / CONTENT_BYTES + 1).min(span);
+        let transmission = self.interval().times(objects[object].come / CONTENT_BYTES + 1).min(span);
         let mut ledger = start.ledger;
         ledger += Ledger { transmission, nothing: span.since(transmission), ..Ledger::default() };
         ledger

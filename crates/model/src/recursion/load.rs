@@ -19,7 +19,7 @@ use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::timers::Timers;
 use super::workload::Workload;
-use farhop_scenario::HEADER_BYTES;
+use farhop_scenario::{HEADER_BYTES, Records};
 use std::collections::VecDeque;
 
 /// A response that is being made.
@@ -92,7 +92,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    fn reset(&mut self, wanted: impl Iterator<Item = (usize, u8)>) {
+    fn reset(&mut self, records: Records, wanted: impl Iterator<Item = (usize, u8)>) {
         self.down.clear();
         self.up.clear();
         self.making.clear();
@@ -104,7 +104,7 @@ impl Buffers {
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.reset();
         self.contents.reset();
-        self.browser.reset(wanted);
+        self.browser.reset(records, wanted);
     }
 }
 
@@ -156,7 +156,8 @@ impl<'a> Load<'a> {
         }
         let has_order = parameters.http.is_multiplexed();
         let urgency = |urgency: u8| if has_order { urgency } else { 0 };
-        buffers.reset(workload.objects().iter().map(|object| (object.host, urgency(object.urgency))));
+        let wanted = workload.objects().iter().map(|object| (object.host, urgency(object.urgency)));
+        buffers.reset(parameters.records(), wanted);
         Self {
             parameters,
             workload,

@@ -3,9 +3,10 @@
 use super::connection::Turns;
 use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
+use super::workload::Workload;
 use farhop_scenario::{
     self as scenario, ChannelConfig, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DirectionConfig, Dns, Flights, HEADER_BYTES,
-    HttpVersion, QueueLimit, Scenario, TcpConfig,
+    HTTP2_FRAME_BYTES, HttpVersion, QueueLimit, Records, Scenario, TcpConfig,
 };
 use farhop_units::{Bytes, Probability, Rate};
 use std::num::NonZeroU32;
@@ -151,11 +152,7 @@ pub enum Tls {
 impl Tls {
     /// The round trips.
     pub(crate) fn rounds(self) -> &'static [Flights] {
-        match self {
-            Self::None => scenario::Tls::None.flights(),
-            Self::Tls12 => scenario::Tls::V12.flights(),
-            Self::Tls13 => scenario::Tls::V13.flights(),
-        }
+        scenario::Tls::from(self).flights()
     }
 }
 
@@ -165,6 +162,16 @@ impl From<scenario::Tls> for Tls {
             scenario::Tls::None => Self::None,
             scenario::Tls::V12 => Self::Tls12,
             scenario::Tls::V13 => Self::Tls13,
+        }
+    }
+}
+
+impl From<Tls> for scenario::Tls {
+    fn from(tls: Tls) -> Self {
+        match tls {
+            Tls::None => Self::None,
+            Tls::Tls12 => Self::V12,
+            Tls::Tls13 => Self::V13,
         }
     }
 }
@@ -241,6 +248,8 @@ pub struct Parameters {
     pub carriers: usize,
     /// Handshake of TLS on each connection that the client opens.
     pub tls: Tls,
+    /// Content of each record of TLS, but the last one of a message; zero counts as one byte.
+    pub tls_record: Bytes,
     /// How HTTP is used.
     pub http: Http,
     /// The client's connections to a host at once, at most; zero counts as one. Pipelining, HTTP/2 and 3 use one.
@@ -286,6 +295,7 @@ impl Parameters {
             is_established: false,
             carriers: 0,
             tls: scenario.http.tls.into(),
+            tls_record: scenario.http.tls_record,
             http: scenario.http.version.into(),
             connections: scenario.http.connections,
             request_bytes: scenario.http.request_bytes,
@@ -339,6 +349,22 @@ impl Parameters {
         if self.reads_requests() || self.http == Http::Http3 { &[] } else { self.tls.rounds() }
     }
 
+    /// Records of what is said after them.
+    pub(crate) fn records(&self) -> Records {
+        if self.tls_rounds().is_empty() { Records::NONE } else { Records::new(self.tls.into(), self.tls_record) }
+    }
+
+    /// What the request for `object` takes on the wire.
+    pub(crate) fn request(&self, workload: &Workload, object: usize) -> u64 {
+        self.records().sealed(Bytes::new(workload.request(object, self.request_bytes))).get()
+    }
+
+    /// What the response with `object` takes on the wire.
+    pub(crate) fn response(&self, workload: &Workload, object: usize) -> u64 {
+        let header = workload.header(object, self.response_header_bytes);
+        self.records().sealed(Bytes::new(header + workload.size(object))).get()
+    }
+
     /// Round trips of a new connection's handshake, and of its keys'.
     pub(crate) fn opening_trips(&self) -> [u32; 2] {
         let awaits_hello = self.delays.opening.is_none() || !self.tls_rounds().is_empty();
@@ -355,7 +381,7 @@ impl Parameters {
         match self.http {
             _ if self.control != Control::Tcp => Turns::Never,
             _ if self.carriers() > 0 => Turns::Segments,
-            Http::Http2 => Turns::UrgentFrames,
+            Http::Http2 => Turns::UrgentFrames { bytes: self.records().frame(HTTP2_FRAME_BYTES).get() },
             Http::Http3 => Turns::UrgentPackets,
             Http::Http10 | Http::Http11 | Http::Http11Pipelined => Turns::Never,
         }

@@ -40,15 +40,12 @@ impl Load<'_> {
         if progress.start.is_none() {
             progress.start = Some(Start { at: clock, ledger, link });
         }
-        let header = progress.header.min(bytes);
-        progress.header -= header;
-        if progress.header > 0 {
-            return;
+        if !self.buffers.browser.take(object, bytes, self.workload) {
+            return self.buffers.browser.note_events(object, self.workload);
         }
-        let body = bytes - header;
-        progress.body += body;
+        let progress = &mut self.buffers.browser.objects[object];
         let complete = progress.body >= size && progress.end.is_none();
-        if body > 0 || complete {
+        if progress.body > 0 || complete {
             progress.first_byte.get_or_insert(clock);
         }
         if complete {

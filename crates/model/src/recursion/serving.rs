@@ -141,7 +141,7 @@ impl Load<'_> {
         for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
-            let (content, response) = (Content::Object(object), header + self.workload.size(object));
+            let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
             let exchange = Exchange { content, request: 0, response };
             let ready = fetches.next(self.parameters, self.workload.object(object), response);
             self.buffers.browser.objects[object].header = header;

@@ -200,7 +200,7 @@ impl Connection {
 
     /// So much of it has arrived.
     fn read_quietly(&mut self, browser: &mut Browser, object: usize, bytes: u64) {
-        browser.objects[object].body += bytes;
+        browser.objects[object].come += bytes;
         if let Some(chunk) = self.stream.front_mut() {
             chunk.bytes -= bytes;
         }

@@ -220,9 +220,8 @@ impl Load<'_> {
         let place = self.open_place(host);
         self.buffers.browser.set_ready(place);
         let Some(Action::Request { object, .. }) = self.buffers.browser.next_action(limits) else { return };
-        let header = self.workload.header(object, self.parameters.response_header_bytes);
-        self.note_request(place, object, header);
-        let (content, response) = (Content::Object(object), header + self.workload.size(object));
+        self.note_request(place, object);
+        let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
         let exchange = Exchange { content, request: 0, response };
         let generation = self.buffers.connections[place].generation;
         self.made(Making { ready: self.now, connection: place, generation, exchange, is_begun: false });
@@ -250,10 +249,9 @@ impl Load<'_> {
     }
 
     fn request(&mut self, call: usize, object: usize) {
-        let header = self.workload.header(object, self.parameters.response_header_bytes);
-        self.note_request(call, object, header);
-        let request = self.workload.request(object, self.parameters.request_bytes);
-        let response = header + self.workload.size(object);
+        self.note_request(call, object);
+        let request = self.parameters.request(self.workload, object);
+        let response = self.parameters.response(self.workload, object);
         let has_left = self.ask_over(call, Exchange { content: Content::Object(object), request, response });
         if has_left && self.buffers.connections[call].is_up {
             let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
@@ -261,7 +259,8 @@ impl Load<'_> {
         }
     }
 
-    fn note_request(&mut self, call: usize, object: usize, header: u64) {
+    fn note_request(&mut self, call: usize, object: usize) {
+        let header = self.workload.header(object, self.parameters.response_header_bytes);
         let clock = self.clock();
         let call = &self.buffers.calls[call];
         let came_up = call.ready == clock && call.ready > call.at;

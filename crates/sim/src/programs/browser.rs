@@ -1,8 +1,9 @@
 //! The client's application: a browser that asks for what it has learned of, and notes when everything happened.
 //!
 //! Which connection to open and what to ask on it is decided by [`Loader`], as in the real client. An object is learned of once
-//! the bytes of the referring body have arrived in order up to the end of the reference to it, and asked for once the browser has
-//! had its own time for it (parsing, scripts). Responses carry no bytes, so that a body's length is all there is to it.
+//! the bytes of the referring body can be read up to the end of the reference to it: they have arrived in order, and of a record of TLS
+//! all has ([`Records`](farhop_web::Records)). It is asked for once the browser has had its own time for it (parsing, scripts). Responses
+//! carry no bytes, so that a body's length is all there is to it.
 //!
 //! Idle connections serve the next page. They are closed after the time that the scenario gives; if it gives none, when the
 //! client turns to a page that has nothing at their host. Left out: rendering time, caches.
@@ -18,10 +19,12 @@ use std::time::Duration;
 /// What is known of one object's load.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// How much of the body must be there until it names something, or is complete.
+    /// What the response takes in all but its records: status line, headers, body.
+    response: Bytes,
+    /// How much of it has come, and must have until its body begins, names something, or is complete.
+    come: Bytes,
     next: Bytes,
-    /// Bytes of status line and headers still to come.
-    header: Bytes,
+    /// How much of the body can be read, as of the last of these.
     body: Bytes,
     connection: usize,
     discovered: Option<Instant>,
@@ -92,7 +95,6 @@ impl Browser {
         self.objects.resize(self.page.objects.len(), Progress::default());
         self.objects[0].discovered = Some(now);
         self.references = self.page.references().into_iter().map(VecDeque::from).collect();
-        (0..self.objects.len()).for_each(|object| self.note_next(object));
         (self.began, self.has_news) = (now, true);
     }
 
@@ -111,7 +113,7 @@ impl Browser {
             }
             (_, Some(Exchange::Object(number))) => {
                 if let Some(progress) = self.objects.get(number as usize) {
-                    look_at(&progress.body);
+                    look_at(&progress.come);
                     look_at(&progress.first_byte);
                 }
             }
@@ -196,11 +198,12 @@ impl Browser {
     }
 
     fn note_request(&mut self, now: Instant, number: usize, object: usize) {
-        let progress = &mut self.objects[object];
-        progress.header = self.http.header_size(&self.page.objects[object]);
+        let (progress, wanted) = (&mut self.objects[object], &self.page.objects[object]);
+        progress.response = self.http.header_size(wanted) + wanted.size;
         progress.connection = number;
         progress.connect = self.connections.use_for_request(number);
         progress.request = Some(now);
+        self.note_next(object);
     }
 
     /// A part of what the server says arrived in order. Returns how long an object took, if that was its end.
@@ -214,9 +217,8 @@ impl Browser {
             Exchange::Connect | Exchange::Flows => return None,
         };
         let progress = &mut self.objects[object];
-        let header = progress.header.min(part.bytes);
-        progress.header -= header;
-        if progress.header > Bytes::ZERO || !self.body_arrived(now, object, part.bytes - header) {
+        progress.come += part.bytes;
+        if progress.come < progress.next || !self.read(now, object) {
             return None;
         }
         self.end_response(now, connection as usize, object);
@@ -229,19 +231,14 @@ impl Browser {
         self.has_news = true;
     }
 
-    /// Notes `bytes` of a body and what they name; returns whether the body is complete.
-    fn body_arrived(&mut self, now: Instant, object: usize, bytes: Bytes) -> bool {
-        let progress = &mut self.objects[object];
-        progress.body += bytes;
-        if bytes > Bytes::ZERO {
-            progress.first_byte.get_or_insert(now);
-        }
-        if progress.body < progress.next {
-            return false;
-        }
-        let complete = progress.body == self.page.objects[object].size;
+    /// Reads what can be read of a body, and what that names; returns whether the body is complete.
+    fn read(&mut self, now: Instant, object: usize) -> bool {
+        let (progress, size) = (&mut self.objects[object], self.page.objects[object].size);
+        let head = progress.response - size;
+        progress.body = self.http.records().readable(progress.come, progress.response) - head;
+        progress.first_byte.get_or_insert(now);
+        let complete = progress.body == size;
         if complete {
-            progress.first_byte.get_or_insert(now);
             progress.end = Some(now);
         }
         self.discover(now, object);
@@ -249,11 +246,16 @@ impl Browser {
         complete
     }
 
-    /// Until then nothing but the progress of an object need be looked at.
+    /// Until then nothing but how much of an object has come need be looked at.
     fn note_next(&mut self, object: usize) {
-        let size = self.page.objects[object].size;
-        let next = self.references[object].front().map(|(end, _)| *end);
-        self.objects[object].next = next.map_or(size, |end| end.min(size));
+        let (progress, size) = (&mut self.objects[object], self.page.objects[object].size);
+        let next = match self.references[object].front() {
+            _ if progress.first_byte.is_none() => Bytes::new(1),
+            Some((end, _)) => *end,
+            None => size,
+        };
+        let wanted = progress.response - size + next.min(size);
+        progress.next = self.http.records().needed(wanted, progress.response);
     }
 
     /// Learns of what the part of the body that has arrived names.
@@ -336,7 +338,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farhop_web::HttpVersion;
+    use farhop_web::{HttpVersion, Tls};
 
     const HTTP: HttpConfig =
         HttpConfig { version: HttpVersion::Http11Pipelined, connections: 1, ..HttpConfig::DEFAULT };
@@ -377,6 +379,36 @@ mod tests {
         assert_eq!(actions(&mut browser, 20), []);
         browser.received(at(21), 0, part(0, Bytes::new(1)));
         assert_eq!(actions(&mut browser, 21), [Action::Request { connection: 0, object: 1 }]);
+    }
+
+    #[test]
+    fn nothing_is_read_of_a_record_before_all_of_it_has_come() {
+        let http = HttpConfig { tls: Tls::V13, tls_record: Bytes::new(700), ..HTTP };
+        let mut browser = Browser::new(at(0), Page::uniform(3, Bytes::new(1000)).expect("fits"), http);
+        actions(&mut browser, 0);
+        browser.opened(0, 5);
+        browser.connected(0);
+        actions(&mut browser, 10);
+        browser.received(at(20), 0, Message { exchange: Exchange::Keys, bytes: Bytes::new(3200) });
+        actions(&mut browser, 20);
+        // A head of 250 B and a body of 1000 B lie in records of 722 and 572 B; the body names both others.
+        assert!(browser.page().discovered_at(1) < Bytes::new(450) && browser.page().discovered_at(2) > Bytes::new(450));
+        let mut came = |ms, bytes| {
+            browser.received(at(ms), 0, part(0, Bytes::new(bytes)));
+            (browser.first_byte(), actions(&mut browser, ms).len())
+        };
+        assert_eq!([came(30, 721), came(31, 1)], [(None, 0), (Some(at(31)), 1)]);
+        assert_eq!([came(32, 571), came(33, 1)], [(Some(at(31)), 0), (Some(at(31)), 1)]);
+        assert_eq!(browser.end(), Some(at(33)));
+    }
+
+    #[test]
+    fn the_first_byte_is_that_of_the_body() {
+        let mut browser = asking(2, HTTP, |_| {});
+        browser.received(at(20), 0, part(0, HTTP.response_header_bytes));
+        assert_eq!(browser.first_byte(), None);
+        browser.received(at(21), 0, part(0, Bytes::new(1)));
+        assert_eq!(browser.first_byte(), Some(at(21)));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Responses that share a connection of HTTP/2: whose frame is sent next (RFC 9113 §4, §5.3; RFC 9218 §10).
 //!
 //! It is decided as bytes leave, as by a server that keeps no more in its socket than that takes (`TCP_NOTSENT_LOWAT`): the most urgent
-//! response first; of those, what is of use only as a whole one after the other, what is of use in parts a frame each in turn. Left
-//! out: flow control of HTTP/2's own (browsers grant as much as TCP's window does, 6 MiB a stream in Chromium), server push.
+//! response first; of those, what is of use only as a whole one after the other, what is of use in parts a frame each in turn. Frames are of whole
+//! records of TLS. Left out: flow control of HTTP/2's own (browsers grant as much as TCP's window does, 6 MiB a stream in Chromium), server push.
 
 use crate::legs::{Exchange, Message};
 use farhop_units::Bytes;
-use farhop_web::{HTTP2_FRAME_BYTES, Priority};
+use farhop_web::Priority;
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +21,18 @@ struct Response {
 pub(crate) struct Frames {
     /// The one whose frame is being sent first; of equal urgency, the one whose turn comes earlier first.
     responses: VecDeque<Response>,
+    /// Bytes of a frame at most.
+    most: Bytes,
     /// Bytes of the frame that is being sent.
     frame: Bytes,
 }
 
 impl Frames {
+    /// Frames that take so much at most.
+    pub(crate) fn new(most: Bytes) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// A response is there to be sent.
     pub(crate) fn add(&mut self, Message { exchange, bytes: left }: Message, priority: Priority) {
         self.responses.push_back(Response { exchange, left, priority });
@@ -50,7 +57,7 @@ impl Frames {
         let urgencies = self.responses.iter().enumerate().map(|(place, response)| (response.priority.urgency(), place));
         let (_, place) = urgencies.min()?;
         let next = self.responses.remove(place)?;
-        self.frame = next.left.min(HTTP2_FRAME_BYTES);
+        self.frame = next.left.min(self.most);
         self.responses.push_front(next);
         Some(())
     }
@@ -71,7 +78,7 @@ mod tests {
     use super::*;
 
     fn frames(responses: &[(u32, u64, Priority)]) -> Frames {
-        let mut frames = Frames::default();
+        let mut frames = Frames::new(Bytes::kib(16));
         for &(object, bytes, priority) in responses {
             frames.add(Message { exchange: Exchange::Object(object), bytes: Bytes::new(bytes) }, priority);
         }

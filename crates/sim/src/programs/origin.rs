@@ -69,7 +69,8 @@ impl Origin {
     /// A new connection.
     pub(crate) fn new(http: &HttpConfig) -> Self {
         let keys = ServerKeys::new(http.key_flights());
-        Self { keys, is_multiplexed: http.version.is_multiplexed(), ..Self::default() }
+        let frames = Frames::new(http.frame_bytes());
+        Self { keys, is_multiplexed: http.version.is_multiplexed(), frames, ..Self::default() }
     }
 
     /// Bytes of the handshake of keys arrived. Returns what to answer, if anything is to be answered.

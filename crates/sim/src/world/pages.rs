@@ -41,8 +41,9 @@ impl World<'_> {
         let client = &self.clients[client as usize];
         let Some(browser) = &client.browser else { return };
         let object = &browser.page().objects[number as usize];
-        let request = self.scenario.http.request_size(object);
-        let work = Work { request, think: object.think, pace: client.pace(number, object.size) };
+        let (http, records) = (&self.scenario.http, self.scenario.http.records());
+        let (request, whole) = (records.sealed(http.request_size(object)), records.sealed(object.size));
+        let work = Work { request, think: object.think, pace: client.pace(number, whole) };
         if origin.receive(self.now, number, part.bytes, work) {
             self.answer(leg);
         }
@@ -56,7 +57,7 @@ impl World<'_> {
         let origin = origin_of(&mut self.origins, leg);
         while let Some(Answer { object: number, part, is_last }) = origin.next_answer(self.now) {
             let object = &browser.page().objects[number as usize];
-            let bytes = part.unwrap_or_else(|| http.header_size(object) + object.size);
+            let bytes = part.unwrap_or_else(|| http.records().sealed(http.header_size(object) + object.size));
             let response = Message { exchange: Exchange::Object(number), bytes };
             match http.version {
                 HttpVersion::Http2 => {
@@ -157,7 +158,8 @@ impl World<'_> {
     fn request(&mut self, client: u32, connection: usize, object: usize) -> Option<u32> {
         let browser = self.clients[client as usize].browser.as_ref()?;
         let leg = browser.leg(connection)?;
-        let bytes = self.scenario.http.request_size(&browser.page().objects[object]);
+        let http = &self.scenario.http;
+        let bytes = http.records().sealed(http.request_size(&browser.page().objects[object]));
         let exchange = Exchange::Object(u32::try_from(object).expect("a page has fewer objects"));
         let request = Message { exchange, bytes };
         match self.scenario.http.version {

@@ -59,8 +59,7 @@ impl<'a> Rounds<'a> {
 
     /// How many steps a load takes, roughly.
     pub(super) fn work(&self) -> u64 {
-        let requests =
-            (0..self.workload.len()).map(|object| self.workload.request(object, self.parameters.request_bytes));
+        let requests = (0..self.workload.len()).map(|object| self.parameters.request(self.workload, object));
         let bytes = requests.fold(self.workload.total().get(), u64::saturating_add);
         let segments = bytes / self.path.mss.max(1);
         self.workload.len() as u64 * 8 + (segments / 8).min(20_000) + 1
@@ -81,8 +80,7 @@ impl<'a> Rounds<'a> {
     }
 
     fn segments(&self, object: usize) -> u64 {
-        let header = self.workload.header(object, self.parameters.response_header_bytes);
-        let bytes = self.workload.size(object).saturating_add(header);
+        let bytes = self.parameters.response(self.workload, object);
         bytes.div_ceil(self.path.mss.max(1)).max(1)
     }
 
@@ -132,7 +130,7 @@ impl<'a> Rounds<'a> {
         samples: f64,
     ) -> f64 {
         let mss = self.path.mss.max(1);
-        let request = |object| self.workload.request(object, self.parameters.request_bytes);
+        let request = |object| self.parameters.request(self.workload, object);
         match objects.map(|object| request(object).saturating_sub(1) / mss).sum::<u64>() {
             0 => start + self.request_delay(fate, samples),
             full => asking.transfer(&self.up, fate, (full + 1, start, sharing), &mut |_, _| {}),
