@@ -8,9 +8,8 @@
 //! On a way up that terminals share no rate is any one's own. There a terminal's end keeps to the whole rate as before, and to the queue of its
 //! modem, which takes no packet that it has no room for: what waits, waits in the box, the urgent before the rest.
 //!
-//! What differs from the proxies: a flow stays on one stream, where they change streams every 512 KiB (19 B); of flows that carry data
-//! the first that was opened goes first, not the first that had something to send; both ends count their flows together; no keep-alives, no search for the path's MTU:
-//! 1452 B from the start.
+//! What differs from the proxies: a flow stays on one stream, where they change streams every 512 KiB (19 B); both ends count their flows
+//! together; no keep-alives, no search for the path's MTU: 1452 B from the start.
 
 use crate::network::Side;
 use farhop_accel::credit::{INITIAL, ReceiveCredit, SendCredit, window};
@@ -145,7 +144,7 @@ impl Tube {
             connection_window: WIDE,
             send_buffer: WIDE,
             sending: limits.sending[side as usize].clone(),
-            order: Order::Urgency,
+            order: Order::FirstCome,
             ..QuicConfig::default()
         };
         let near = End::new(Connection::client(now, &config(Side::Near)));

@@ -35,6 +35,8 @@ pub enum Order {
     /// RFC 9218 §10: the most urgent first; of those, what is of use only as a whole one after the other by number, then what is of use
     /// in parts, one packet each in turn.
     Urgency,
+    /// The most urgent first; of those, the one that first had something to send, until it has no more: quinn without fairness.
+    FirstCome,
 }
 
 /// Both ends' settings.

@@ -25,7 +25,7 @@ struct Stream {
     urgency: u8,
     incremental: bool,
     in_turn: bool,
-    /// Under [`Order::Urgency`]: its place among those of its urgency.
+    /// Its place among those of its urgency, where that counts.
     ticket: u64,
     /// A write was cut short.
     blocked: bool,
@@ -35,22 +35,28 @@ struct Stream {
 #[derive(Debug)]
 enum Turns {
     RoundRobin(VecDeque<StreamId>),
-    /// Urgency, ticket, number: what is not incremental has ticket 0, and others draw a new one for each turn.
+    /// Urgency, ticket, number: what is not incremental has ticket 0, and others draw a new one for each turn; or whoever comes draws one,
+    /// and keeps it.
     Urgency {
         turns: BTreeSet<(u8, u64, StreamId)>,
         drawn: u64,
+        keeps: bool,
     },
 }
 
 impl Turns {
-    /// Puts a stream that has no place into its place.
-    fn push(&mut self, id: StreamId, stream: &mut Stream) {
+    /// Puts a stream that has no place into its place; it may just have had one.
+    fn push(&mut self, id: StreamId, stream: &mut Stream, goes_on: bool) {
         stream.in_turn = true;
         match self {
             Self::RoundRobin(turns) => turns.push_back(id),
-            Self::Urgency { turns, drawn } => {
-                *drawn += u64::from(stream.incremental);
-                stream.ticket = if stream.incremental { *drawn } else { 0 };
+            Self::Urgency { turns, drawn, keeps } => {
+                if !*keeps && !stream.incremental {
+                    stream.ticket = 0;
+                } else if !(*keeps && goes_on) {
+                    *drawn += 1;
+                    stream.ticket = *drawn;
+                }
                 turns.insert((stream.urgency, stream.ticket, id));
             }
         }
@@ -104,7 +110,9 @@ impl Streams {
     pub(super) fn new(config: &QuicConfig) -> Self {
         let turns = match config.order {
             Order::RoundRobin => Turns::RoundRobin(VecDeque::new()),
-            Order::Urgency => Turns::Urgency { turns: BTreeSet::new(), drawn: 0 },
+            Order::Urgency | Order::FirstCome => {
+                Turns::Urgency { turns: BTreeSet::new(), drawn: 0, keeps: config.order == Order::FirstCome }
+            }
         };
         Self {
             streams: BTreeMap::new(),
@@ -197,7 +205,7 @@ impl Streams {
         let had_place = self.turns.remove(id, stream);
         (stream.urgency, stream.incremental) = (urgency, incremental);
         if had_place {
-            self.turns.push(id, stream);
+            self.turns.push(id, stream, true);
         }
     }
 
@@ -224,7 +232,7 @@ impl Streams {
     fn take_turn(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if !stream.in_turn && stream.outgoing.chunk(stream.limit).is_some() {
-            self.turns.push(id, stream);
+            self.turns.push(id, stream, false);
         }
     }
 
@@ -265,7 +273,9 @@ impl Streams {
             draft.add(level, frame(length, fin), length.into());
             self.turns.pop();
             stream.in_turn = false;
-            self.take_turn(id);
+            if stream.outgoing.chunk(stream.limit).is_some() {
+                self.turns.push(id, stream, true);
+            }
         }
     }
 

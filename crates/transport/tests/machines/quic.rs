@@ -226,6 +226,31 @@ fn urgent_streams_go_first_and_equals_in_order_or_in_turns() {
 }
 
 #[test]
+fn who_comes_first_goes_first_until_there_is_no_more_of_it() {
+    let ends = |order| {
+        let config = QuicConfig { sending: Sending::Rate(Rate::mbps(4)), order, ..config() };
+        let mut network = network(&config, [far(None), far(Some(Rate::mbps(4)))], 1);
+        (0..3).for_each(|stream| send(&mut network, CLIENT, stream, 350));
+        assert!(network.run_until(|network| (0..3).all(|stream| network.stream(SERVER, stream).finished)));
+        // Of the first stream there is more once the others have come.
+        for stream in [0, 2, 1, 0] {
+            network.at(SERVER, |server, now| server.write(now, StreamId(stream), Bytes::kb(20)));
+            let has_gone = |network: &Network<Connection>| network.stream(CLIENT, 0).bytes >= Bytes::kb(20);
+            assert!(stream != 0 || network.run_until(has_gone));
+        }
+        let has_all = |network: &Network<Connection>| {
+            [40, 20, 20].iter().zip(0..).all(|(kb, stream)| network.stream(CLIENT, stream).bytes == Bytes::kb(*kb))
+        };
+        assert!(network.run_until(has_all));
+        let mut ends: Vec<_> = (0..3).map(|stream| (network.stream(CLIENT, stream).last, stream)).collect();
+        ends.sort_unstable();
+        ends.into_iter().map(|(_, stream)| stream).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(Order::FirstCome), [2, 1, 0]);
+    assert_eq!(ends(Order::Urgency), [0, 1, 2]);
+}
+
+#[test]
 fn a_one_way_stream_is_complete_without_a_word_from_its_receiver() {
     let mut network = network(&config(), [far(None), far(None)], 1);
     exchange(&mut network, 0, 1000);
