@@ -4,8 +4,8 @@
 
 use farhop_model::limit;
 use farhop_model::recursion::{
-    Control, Http, Losses, PageLoad, Parameters, PrefetchSide, ProxySettings, Recursion, RecursionError, Tls, Workload,
-    WorkloadObject,
+    Control, Flow, Http, Losses, PageLoad, Parameters, PrefetchSide, ProxySettings, Recursion, RecursionError, Tls,
+    WayBehind, Workload, WorkloadObject,
 };
 use farhop_results::Architecture;
 use farhop_scenario::{Congestion, FirstAck, LossModel, Profile, QueueLimit, Scenario, TcpConfig, open};
@@ -494,8 +494,11 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
         (parameters.is_established, parameters.pushed) = (established, if pushes { http.1 % 4 } else { 0 });
         (parameters.carriers, parameters.delays.opening) =
             (http.1 % 4, Some(Duration::from_micros(http.2 % 3 * 700)).filter(|_| http.2 % 5 > 1));
-        (parameters.delays.round_trip, parameters.delays.connection) =
-            (parameters.delays.opening.unwrap_or_default(), Duration::from_millis(http.3));
+        let behind = parameters.delays.opening.map(|round_trip| WayBehind { round_trip, mss: Bytes::new(http.2) });
+        (parameters.delays.behind, parameters.delays.connection) = (behind, Duration::from_millis(http.3));
+        let rate = parameters.down[1].rate.filter(|_| http.0 > 1);
+        parameters.flow =
+            (fixed && http.1 > 3).then(|| Flow { rate, window: Bytes::new(http.2), ack_every: 1 + http.1 as u32 });
         (parameters.fetches, parameters.asks_ahead, parameters.is_relayed) = (http.4, http.0 == 1, http.1 > 4);
         parameters.outstanding = if http.3 % 2 > 0 { usize::MAX } else { http.1 };
         parameters.control = if fixed { Control::FixedRate } else { Control::Tcp };

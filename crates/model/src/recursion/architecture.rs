@@ -28,7 +28,7 @@
 
 use super::habits::Habits;
 use super::parameters::{
-    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, lookup_over, round_trip,
+    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, WayBehind, lookup_over, round_trip,
 };
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
@@ -136,8 +136,9 @@ impl Parameters {
         let (wan, program) = (round_trip(&scenario.wan), parameters.program());
         // The proxy connects; it asks, and the server answers.
         let [connection, response] = [1, 2].map(|programs| wan + program * programs);
+        let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
         parameters.is_relayed = true;
-        parameters.delays = Delays { response, tls: response, round_trip: wan, connection, ..Delays::default() };
+        parameters.delays = Delays { response, tls: response, behind: Some(behind), connection, ..Delays::default() };
         parameters
     }
 

@@ -3,8 +3,8 @@
 //! Slow start on a way that loses nothing and has all the rate there is (RFC 5681 §3.1): a window of bytes arrives at once, the next one a
 //! round trip later. A window grows by what was acknowledged of it if that was more than half of it (RFC 2861), by half as much where
 //! every second packet is acknowledged and acknowledgements are counted, and is the initial one again after idling. Where it is the
-//! largest that there is and many are still needed, half of them are taken together, which leaves the last one its time. Left out: the
-//! way's rate, and what the gateway's receive buffer does before it has grown.
+//! largest that there is and many are still needed, half of them are taken together, which leaves the last one its time. A segment alone is
+//! acknowledged late where the first is ([`Habits::acks_alone`]). Left out: the way's rate, the same between terminal and client, and what the gateway's receive buffer does before it has grown.
 
 use super::habits::Habits;
 use super::parameters::Parameters;
@@ -28,15 +28,18 @@ impl Behind {
         Self { window: initial(parameters), come: 0, last: Ticks::ZERO, next: Ticks::ZERO }
     }
 
-    /// How much of `bytes` comes at `now`, and when there is more.
-    pub(crate) fn bring(&mut self, now: Ticks, bytes: u64, parameters: &Parameters) -> (u64, Ticks) {
-        let round_trip = Ticks::of(parameters.delays.round_trip);
-        if round_trip == Ticks::ZERO {
-            return (bytes, now);
-        }
+    /// How much of `bytes` comes at `now`, and when there is more; `skipped` is time that was left out before.
+    pub(crate) fn bring(&mut self, now: Ticks, skipped: Ticks, bytes: u64, parameters: &Parameters) -> (u64, Ticks) {
+        let Some(behind) = parameters.delays.behind else { return (bytes, now) };
+        let round_trip = Ticks::of(behind.round_trip);
         if now >= self.next {
             self.grow(now, round_trip, parameters);
-            (self.come, self.next) = (0, now + round_trip);
+            let alone = self.is_single(parameters) && bytes > self.window;
+            let acknowledged = Habits::of(&parameters.tcp).acks_alone(now, skipped).filter(|_| alone);
+            if round_trip == Ticks::ZERO && acknowledged.is_none() {
+                return (bytes, now);
+            }
+            (self.come, self.next) = (0, acknowledged.unwrap_or(now) + round_trip);
         }
         let windows = bytes / self.window;
         if self.come == 0 && self.window == largest(parameters) && windows > MOST_WINDOWS {
@@ -54,10 +57,10 @@ impl Behind {
     }
 
     /// When all of `bytes` have come, the first of them at `now`.
-    pub(crate) fn bring_all(&mut self, now: Ticks, bytes: u64, parameters: &Parameters) -> Ticks {
+    pub(crate) fn bring_all(&mut self, now: Ticks, skipped: Ticks, bytes: u64, parameters: &Parameters) -> Ticks {
         let (mut now, mut left) = (now, bytes);
         loop {
-            let (comes, next) = self.bring(now, left, parameters);
+            let (comes, next) = self.bring(now, skipped, left, parameters);
             left -= comes;
             if left == 0 {
                 return now;
@@ -66,11 +69,17 @@ impl Behind {
         }
     }
 
+    /// The window is a segment.
+    fn is_single(&self, parameters: &Parameters) -> bool {
+        self.window <= mss(parameters)
+    }
+
     fn grow(&mut self, now: Ticks, round_trip: Ticks, parameters: &Parameters) {
         let habits = Habits::of(&parameters.tcp);
         let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
         if 2 * self.come > self.window {
-            self.window += if habits.byte_counting { self.come } else { self.come.div_ceil(2) };
+            let by_bytes = habits.byte_counting || self.is_single(parameters);
+            self.window += if by_bytes { self.come } else { self.come.div_ceil(2) };
         }
         let idle = now.since(self.last);
         if idle > timeout {
@@ -89,8 +98,12 @@ impl Behind {
 }
 
 fn initial(parameters: &Parameters) -> u64 {
-    let initial = u64::from(parameters.tcp.initial_window).saturating_mul(parameters.tcp.mss.get());
+    let initial = u64::from(parameters.tcp.initial_window).saturating_mul(mss(parameters));
     initial.clamp(1, largest(parameters))
+}
+
+fn mss(parameters: &Parameters) -> u64 {
+    parameters.delays.behind.map_or(parameters.tcp.mss, |behind| behind.mss).get()
 }
 
 fn largest(parameters: &Parameters) -> u64 {
@@ -99,6 +112,7 @@ fn largest(parameters: &Parameters) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameters::WayBehind;
     use super::*;
     use farhop_scenario::open;
     use farhop_units::Bytes;
@@ -113,12 +127,11 @@ mod tests {
     fn windows_over(round_trip: Duration, assignments: &[&str], bytes: u64) -> Vec<(u64, u64)> {
         let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
         let mut parameters = Parameters::of(&open("demo", &assignments).unwrap());
-        parameters.delays.round_trip = round_trip;
-        parameters.tcp.mss = Bytes::new(1000);
+        parameters.delays.behind = Some(WayBehind { round_trip, mss: Bytes::new(1000) });
         let (mut behind, mut now, mut left, mut all) =
             (Behind::new(&parameters), Ticks::from_millis(100), bytes, vec![]);
         while left > 0 {
-            let (comes, next) = behind.bring(now, left, &parameters);
+            let (comes, next) = behind.bring(now, Ticks::ZERO, left, &parameters);
             all.push((comes, now.since(Ticks::from_millis(100)).whole(Ticks::from_millis(1))));
             (left, now) = (left - comes, next);
         }
@@ -135,12 +148,28 @@ mod tests {
 
     #[test]
     fn the_smallest_window_grows() {
-        let mut parameters = Parameters::of(&open("demo", &["tcp.profile=rfc".to_owned()]).unwrap());
-        parameters.delays.round_trip = Duration::from_millis(40);
-        (parameters.tcp.mss, parameters.tcp.initial_window) = (Bytes::new(1), 1);
+        let mut parameters = Parameters::of(
+            &open("demo", &["tcp.profile=rfc".to_owned(), "tcp.first_ack=immediate".to_owned()]).unwrap(),
+        );
+        parameters.delays.behind = Some(WayBehind { round_trip: Duration::from_millis(40), mss: Bytes::new(1) });
+        parameters.tcp.initial_window = 1;
         let mut behind = Behind::new(&parameters);
-        let windows = [0, 40, 80, 120].map(|at| behind.bring(Ticks::from_millis(at), 100, &parameters).0);
+        let windows = [0, 40, 80, 120].map(|at| behind.bring(Ticks::from_millis(at), Ticks::ZERO, 100, &parameters).0);
         assert_eq!(windows, [1, 2, 3, 5]);
+    }
+
+    #[test]
+    fn a_first_segment_alone_waits_for_a_late_acknowledgement() {
+        let with = |profile, ack| [profile, ack, "tcp.initial_window=1"];
+        let late = |profile| with(profile, "tcp.first_ack=delayed");
+        // From 100 ms on; the clock of BSD's receiver ticks at 200.
+        assert_eq!(windows(&late("tcp.profile=bsd-1997"), 6000), [(1000, 0), (2000, 140), (3000, 180)]);
+        let rfc = late("tcp.profile=rfc");
+        assert_eq!(windows(&rfc, 6000), [(1000, 0), (2000, 240), (3000, 280)]);
+        assert_eq!(windows(&with("tcp.profile=rfc", "tcp.first_ack=immediate"), 3000), [(1000, 0), (2000, 40)]);
+        assert_eq!(windows_over(Duration::ZERO, &rfc, 6000), [(1000, 0), (5000, 200)]);
+        assert_eq!(windows_over(Duration::ZERO, &rfc, 1000), [(1000, 0)], "nothing waits");
+        assert_eq!(windows_over(Duration::ZERO, &[], 80_000), [(80_000, 0)]);
     }
 
     #[test]

@@ -148,10 +148,25 @@ impl Habits {
 }
 
 impl Habits {
+    /// When a first segment is acknowledged that nothing follows, if not at once; `skipped` is time that was left out before `now`.
+    pub(crate) fn acks_alone(&self, now: Ticks, skipped: Ticks) -> Option<Ticks> {
+        match self.acking {
+            _ if self.first_at_once => None,
+            Acking::Adaptive { .. } => Some(now + MS(40)),
+            Acking::Timer(delay) | Acking::Count { delay, .. } => Some(now + delay),
+            Acking::Clock(period) => Some(next_tick(period, now, skipped)),
+        }
+    }
+
     /// When a timer runs out that is set `now` for `span`.
     pub(crate) fn expiry(&self, now: Ticks, span: Ticks) -> Ticks {
         now + if self.has_jiffies { jiffies::wait(span) } else { span }
     }
+}
+
+/// When a clock of this period ticks next that runs on its own.
+pub(crate) fn next_tick(period: Ticks, now: Ticks, skipped: Ticks) -> Ticks {
+    period.times((now + skipped).whole(period) + 1).since(skipped)
 }
 
 /// Linux's send buffer for a congestion window (tcp_sndbuf_expand()): memory for twice its segments, each of them a packet alone.

@@ -79,7 +79,7 @@ pub(crate) use architecture::carried_as;
 pub use architecture::{PrefetchSide, ProxySettings};
 pub use breakdown::{Breakdown, RoundTrips};
 pub use chance::Losses;
-pub use parameters::{Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, Tls};
+pub use parameters::{Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, Tls, WayBehind};
 pub use workload::{Workload, WorkloadObject};
 
 use farhop_scenario::Congestion;

@@ -186,6 +186,15 @@ pub enum Control {
     FixedRate,
 }
 
+/// The way between gateway and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WayBehind {
+    /// Of small packets, both ways.
+    pub round_trip: Duration,
+    /// Payload of a full segment; that of the link's packets may be another.
+    pub mss: Bytes,
+}
+
 /// From a request's arrival to the first byte of its response: the server's think time, and the way behind the modelled path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delays {
@@ -193,8 +202,8 @@ pub struct Delays {
     pub response: Duration,
     /// Of every answer to a flight of TLS.
     pub tls: Duration,
-    /// Of each window of what the server sends but the first: the round trip behind the gateway.
-    pub round_trip: Duration,
+    /// What each window of what the server sends waits for but the first, if there is a connection of its own behind the gateway.
+    pub behind: Option<WayBehind>,
     /// Of the first one on each connection, in addition.
     pub connection: Duration,
     /// Of the document, in addition.

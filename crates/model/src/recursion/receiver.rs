@@ -4,7 +4,7 @@
 //! segment, at once for pushed data, else an adaptive delay; the offer grows with the data (tcp_rcvbuf_grow(), tcp_grow_window()).
 //! Data arrives in order here, so that nothing else demands an acknowledgement but a FIN.
 
-use super::habits::{Acking, Habits, RoundTripTime};
+use super::habits::{Acking, Habits, RoundTripTime, next_tick};
 use super::jiffies::{self, JIFFY};
 use super::ticks::Ticks;
 use farhop_scenario::TcpConfig;
@@ -130,7 +130,7 @@ impl Receiver {
             }
             Acking::Count { every, .. } if self.segments >= every => data.now,
             Acking::Count { delay, .. } | Acking::Timer(delay) => data.now + delay,
-            Acking::Clock(period) => period.times((data.now + self.skipped).whole(period) + 1).since(self.skipped),
+            Acking::Clock(period) => next_tick(period, data.now, self.skipped),
         };
         let at = if data.fin { data.now } else { at };
         self.last_arrival = Some(data.now);

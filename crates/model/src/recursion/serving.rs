@@ -86,7 +86,7 @@ impl Load<'_> {
         let Exchange { content, response: bytes, .. } = making.exchange;
         let call = self.call_of(content);
         let (comes, next) = match call {
-            Some(call) => self.buffers.calls[call].behind.bring(self.now, bytes, self.parameters),
+            Some(call) => self.buffers.calls[call].behind.bring(self.now, self.skipped, bytes, self.parameters),
             None => (bytes, self.now),
         };
         if comes > 0 || bytes == 0 {
@@ -137,7 +137,8 @@ impl Load<'_> {
         if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
             return;
         }
-        let mut fetches = Fetches::new(self.now, self.workload.object(by).host, Behind::new(self.parameters));
+        let mut fetches =
+            Fetches::new((self.now, self.skipped), self.workload.object(by).host, Behind::new(self.parameters));
         for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
@@ -165,6 +166,7 @@ impl Load<'_> {
 /// What a box asks for at servers by itself, in order and so much at once, over connections that it opens as it needs them.
 struct Fetches {
     now: Ticks,
+    skipped: Ticks,
     /// At which host something is being asked for, and when it will be there.
     under_way: Vec<(usize, Ticks)>,
     /// Connections: to which host, when they are free, and what comes over them.
@@ -173,8 +175,8 @@ struct Fetches {
 
 impl Fetches {
     /// The document has come from this host.
-    fn new(now: Ticks, host: usize, behind: Behind) -> Self {
-        Self { now, under_way: Vec::new(), connections: vec![(host, now, behind)] }
+    fn new((now, skipped): (Ticks, Ticks), host: usize, behind: Behind) -> Self {
+        Self { now, skipped, under_way: Vec::new(), connections: vec![(host, now, behind)] }
     }
 
     /// When the next object will be there, of which so many bytes come: their beginning, or all of them if it is pushed whole.
@@ -192,7 +194,7 @@ impl Fetches {
         let (_, free, behind) = &mut self.connections[place];
         ready = ready.max(*free);
         if parameters.pushed_rate.is_some() {
-            ready = behind.bring_all(ready, bytes, parameters);
+            ready = behind.bring_all(ready, self.skipped, bytes, parameters);
         }
         *free = ready;
         self.under_way.push((object.host, ready));

@@ -93,7 +93,9 @@ impl<'a> Rounds<'a> {
         }
         time += self.hello(fate);
         for _ in self.parameters.tls_rounds() {
-            time += self.path.rtt + self.parameters.delays.round_trip.as_secs_f64() + self.request_delay(fate, 1.0);
+            time += self.path.rtt
+                + self.parameters.delays.behind.map_or(0.0, |behind| behind.round_trip.as_secs_f64())
+                + self.request_delay(fate, 1.0);
         }
         time
     }
