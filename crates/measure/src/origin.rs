@@ -75,7 +75,7 @@ impl Site {
             let (body, header_bytes) = (Bytes::from(body::render(page, index, seed)), http.header_size(object));
             Ok(Served { media_type, body, header_bytes, think: object.think })
         });
-        let (objects, keys) = (objects.collect::<Result<_, MeasureError>>()?, Keys::new(http.tls, server)?);
+        let (objects, keys) = (objects.collect::<Result<_, MeasureError>>()?, Keys::new(http, server)?);
         Ok(Self { root: server.clone(), catalogue, objects, keys })
     }
 

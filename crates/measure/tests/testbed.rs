@@ -152,7 +152,8 @@ fn http_10_goes_through_the_boxes_as_well() {
 fn keys_cost_their_round_trips_and_hide_the_page_from_the_boxes() {
     let Some(_turn) = testbed() else { return };
     for (tls, round_trips) in [("1.2", 2.0), ("1.3", 1.0)] {
-        let measured = measure(&scenario(&format!("[http]\ntls = \"{tls}\"\n[run]\nruns = 1")), &mut |_| ()).unwrap();
+        let text = format!("[http]\ntls = \"{tls}\"\ntls_record = \"1400 B\"\n[run]\nruns = 1");
+        let measured = measure(&scenario(&text), &mut |_| ()).unwrap();
         let [direct, tunnel, cold, _warm] = &measured.rows[..] else { panic!("{:?}", measured.rows) };
         // One for TCP and one for the request; the terminal answers for TCP at once.
         for (row, others) in [(direct, 2.0), (tunnel, 1.0), (cold, 1.0)] {
@@ -160,6 +161,19 @@ fn keys_cost_their_round_trips_and_hide_the_page_from_the_boxes() {
             assert!((0.0..0.06).contains(&above), "TLS {tls}: {row:?}");
         }
         assert!((cold.page_load_s - tunnel.page_load_s).abs() < 0.05, "{cold:?} {tunnel:?}");
+    }
+}
+
+#[test]
+fn a_record_longer_than_the_initial_window_is_read_a_round_trip_later() {
+    let Some(_turn) = testbed() else { return };
+    let text = "[http]\ntls = \"1.3\"\n[run]\nruns = 1\narchitectures = [\"direct\", \"tunnel\"]";
+    let measured = measure(&scenario(text), &mut |_| ()).unwrap();
+    let [direct, tunnel] = &measured.rows[..] else { panic!("{:?}", measured.rows) };
+    // For TCP, for keys, for the request, and for the rest of 16 KiB; the tunnel knows no windows.
+    for (row, round_trips) in [(direct, 4.0), (tunnel, 2.0)] {
+        let above = row.first_byte_s.unwrap() - round_trips * 0.1;
+        assert!((0.0..0.06).contains(&above), "{row:?}");
     }
 }
 
