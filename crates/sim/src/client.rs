@@ -100,6 +100,7 @@ impl Client {
     }
 
     /// Asks memory for what hears of a response to this exchange, look by look.
+    #[inline]
     pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
         match (look, &self.browser) {
             (0, browser) => {

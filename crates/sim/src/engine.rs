@@ -13,7 +13,7 @@
 //! is what pending events need, most of it is in the cache, and nothing is allocated once there have been as many. What is known of
 //! blocks lies apart from the events in them, so that scheduling one reads nothing but that.
 
-use farhop_units::Instant;
+use farhop_units::{Instant, look_at};
 use std::collections::VecDeque;
 
 /// Where each digit of a doubled time in ns begins, and where the last one ends.
@@ -25,8 +25,6 @@ const NEAR: usize = 3;
 const LEVEL_OF_BIT: [u8; u64::BITS as usize] = levels_of_bits();
 /// Events in such a slot from which on they are many.
 const MANY: usize = 8;
-/// How often those are shown: what one look has found is there when the next goes on from it.
-const LOOKS: u32 = 4;
 /// Events in a block.
 const BLOCK: usize = 8;
 
@@ -45,6 +43,21 @@ pub struct EventQueue<E> {
     blocks: Vec<Block>,
     /// Blocks that are in no chain.
     free: Vec<u32>,
+}
+
+/// Events that happen next.
+#[derive(Debug)]
+pub struct Near<'a, E> {
+    queue: &'a EventQueue<E>,
+    first: u32,
+}
+
+impl<E> Near<'_, E> {
+    /// Shows `see` all of them.
+    #[inline]
+    pub fn each(&self, mut see: impl FnMut(&E)) {
+        self.queue.each(self.first, |entry| see(&entry.event));
+    }
 }
 
 /// The events whose time first differs from the present in one digit.
@@ -113,6 +126,13 @@ impl Level {
         &mut self.slots[slot]
     }
 
+    /// The first slot that holds events, if one does.
+    fn first(&self) -> Option<Chain> {
+        let word = self.words.trailing_zeros() as usize;
+        let occupied = self.occupied.get(word)?;
+        Some(self.slots[word * 64 + occupied.trailing_zeros() as usize])
+    }
+
     /// Empties the first slot that holds events; there is one. Returns where they begin.
     fn empty_first(&mut self) -> u32 {
         let word = self.words.trailing_zeros() as usize;
@@ -170,12 +190,12 @@ impl<E> EventQueue<E> {
 
     /// The next event, to whose time the present moves.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_and_look(|_, _| {})
+        self.pop_and_look(|_| {})
     }
 
-    /// The same; where many events lie within a short time, `near` is shown them before the first happens, so that what they need can
-    /// be fetched from memory together: all of them for a first look, number 0, then all for a second, and so on.
-    pub fn pop_and_look(&mut self, near: impl FnMut(u32, &E)) -> Option<(Instant, E)> {
+    /// The same; where many events lie within a short time, `near` is given them before the first happens, so that what they need can be
+    /// fetched from memory together: what one look at all of them has found is there when the next goes on from it.
+    pub fn pop_and_look(&mut self, near: impl FnOnce(Near<'_, E>)) -> Option<(Instant, E)> {
         let event = self.ready.pop_front().or_else(|| self.advance(near))?;
         Some((Instant::from_nanos(self.now / 2), event))
     }
@@ -203,7 +223,7 @@ impl<E> EventQueue<E> {
     }
 
     /// Moves the present to the next event's time, makes its events ready and takes the first.
-    fn advance(&mut self, mut near: impl FnMut(u32, &E)) -> Option<E> {
+    fn advance(&mut self, near: impl FnOnce(Near<'_, E>)) -> Option<E> {
         if self.occupied == 0 {
             return None;
         }
@@ -217,9 +237,14 @@ impl<E> EventQueue<E> {
             self.now = at;
             return Some(event);
         }
-        self.now = self.entries(first).map(|entry| entry.at).min().unwrap_or(self.now);
-        if place == NEAR && self.entries(first).nth(MANY - 1).is_some() {
-            (0..LOOKS).for_each(|look| self.entries(first).for_each(|entry| near(look, &entry.event)));
+        let (mut earliest, mut count) = (u64::MAX, 0);
+        self.each(first, |entry| (earliest, count) = (earliest.min(entry.at), count + 1));
+        self.now = earliest;
+        if place == NEAR && count >= MANY {
+            // The next ones too were written long ago.
+            let next = self.levels[place].first();
+            next.iter().for_each(|next| self.each_block(next.first, |entries| entries.iter().for_each(look_at)));
+            near(Near { queue: self, first });
         }
         self.spread(first);
         self.ready.pop_front()
@@ -238,13 +263,20 @@ impl<E> EventQueue<E> {
         self.free.push(number);
     }
 
-    /// The entries of a chain, in order.
-    fn entries(&self, first: u32) -> impl Iterator<Item = &Entry<E>> {
-        let after = |number: &u32| Some(self.blocks[*number as usize].next).filter(|next| *next != NONE);
-        core::iter::successors(Some(first), after).flat_map(|number| {
+    /// Shows `see` the entries of a chain, in order.
+    fn each(&self, first: u32, mut see: impl FnMut(&Entry<E>)) {
+        self.each_block(first, |entries| entries.iter().flatten().for_each(&mut see));
+    }
+
+    /// The same, block by block.
+    fn each_block(&self, first: u32, mut see: impl FnMut(&[Option<Entry<E>>])) {
+        let mut number = first;
+        while number != NONE {
+            let Block { count, next } = self.blocks[number as usize];
             let begin = number as usize * BLOCK;
-            self.entries[begin..begin + self.blocks[number as usize].count as usize].iter().flatten()
-        })
+            see(&self.entries[begin..begin + count as usize]);
+            number = next;
+        }
     }
 
     /// Moves the entries of a chain to where they belong now, and takes its blocks back.
@@ -315,11 +347,10 @@ mod tests {
             queue.push(Instant::from_nanos(at), at);
         }
         let mut shown = Vec::new();
-        let first = queue.pop_and_look(|look, event| shown.push((look, *event)));
-        let looks: Vec<_> = (0..LOOKS).flat_map(|look| many.map(|event| (look, event))).collect();
-        assert_eq!((first.map(|(_, event)| event), &shown), (Some(1_000_000), &looks));
-        while queue.pop_and_look(|look, event| shown.push((look, *event))).is_some() {}
-        assert_eq!(shown, looks, "two are not many");
+        let first = queue.pop_and_look(|near| (0..2).for_each(|_| near.each(|event| shown.push(*event))));
+        assert_eq!((first.map(|(_, event)| event), &shown), (Some(1_000_000), &[many, many].concat()));
+        while queue.pop_and_look(|near| near.each(|event| shown.push(*event))).is_some() {}
+        assert_eq!(shown.len(), 2 * many.len(), "two are not many");
     }
 
     proptest! {

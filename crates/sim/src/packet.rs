@@ -3,7 +3,7 @@
 use crate::legs::Datagram;
 use crate::network::{Content, Store, Upper};
 use crate::slab::Slab;
-use farhop_tcp::{Codepoint, Segment};
+use farhop_tcp::{Codepoint, SackBlocks, Segment, Sequence, Timestamps};
 use farhop_transport::{nack, quic, rwbp};
 use farhop_units::{Bytes, look_at};
 
@@ -23,20 +23,54 @@ const DOMAIN: u16 = 53;
 /// Where the boxes of prefetch-2013 do; the paper gives no port.
 const BOXES: u16 = 2013;
 
-/// Packets on their way. Most are segments, which take less than half of the memory that the largest of all do: where there are
-/// thousands, that is what the processor waits for. Their places are even.
+/// Packets on their way. Most are segments, which take a line of the processor's cache each: where there are thousands, that is what it
+/// waits for. Their places are even. A segment of 4 GiB would be kept with the others.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
-    segments: Slab<Segment>,
+    segments: Slab<Line>,
     others: Slab<Packet>,
+}
+
+/// A segment in one line of the cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    sequence: Sequence,
+    acknowledgment: Option<Sequence>,
+    sack: SackBlocks,
+    timestamps: Timestamps,
+    payload: u32,
+    window: u32,
+    syn: bool,
+    fin: bool,
+    push: bool,
+    ece: bool,
+    cwr: bool,
+    codepoint: Codepoint,
+}
+
+impl Line {
+    fn of(segment: &Segment) -> Option<Self> {
+        let Segment { sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, .. } = *segment;
+        let (payload, window) = (u32::try_from(segment.payload.get()).ok()?, u32::try_from(segment.window.get()).ok()?);
+        Some(Self { sequence, acknowledgment, sack, timestamps, payload, window, syn, fin, push, ece, cwr, codepoint })
+    }
+
+    fn segment(&self) -> Segment {
+        let Self { sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, .. } = *self;
+        let (payload, window) = (Bytes::new(self.payload.into()), Bytes::new(self.window.into()));
+        Segment { sequence, acknowledgment, payload, window, sack, timestamps, syn, fin, push, ece, cwr, codepoint }
+    }
 }
 
 impl Store<Packet> for Packets {
     fn insert(&mut self, packet: Packet) -> u32 {
-        match packet {
-            Packet::Tcp(segment) => self.segments.insert(segment) * 2,
-            other => self.others.insert(other) * 2 + 1,
+        if let Packet::Tcp(segment) = &packet
+            && let Some(line) = Line::of(segment)
+        {
+            return self.segments.insert(line) * 2;
         }
+        self.others.insert(packet) * 2 + 1
     }
 
     fn release(&mut self, place: u32) {
@@ -48,19 +82,14 @@ impl Store<Packet> for Packets {
 
     fn get(&self, place: u32) -> Packet {
         match place % 2 {
-            0 => Packet::Tcp(self.segments[place / 2]),
+            0 => Packet::Tcp(self.segments[place / 2].segment()),
             _ => self.others[place / 2],
         }
     }
 
     fn look_at(&self, place: u32) {
         match place % 2 {
-            0 => {
-                // It lies in two lines: that of its first byte, and that of its last.
-                let segment = &self.segments[place / 2];
-                look_at(segment);
-                look_at(&segment.codepoint);
-            }
+            0 => look_at(&self.segments[place / 2]),
             _ => look_at(&self.others[place / 2]),
         }
     }
@@ -101,5 +130,34 @@ impl Content for Packet {
             Self::Paced(_) => Upper::Udp { port: BOXES },
             Self::Rwbp(_) => Upper::Other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farhop_tcp::SackBlock;
+
+    #[test]
+    fn segments_are_kept_whole_in_a_line_each() {
+        assert_eq!(size_of::<Line>(), 64);
+        let acknowledgment = Some(Sequence::FIRST_BYTE + Bytes::new(7 << 30));
+        let flags = Segment { syn: true, fin: true, push: true, ece: true, cwr: true, ..Segment::default() };
+        let mut small = Segment {
+            sequence: Sequence::FIRST_BYTE + Bytes::new(6 << 30),
+            acknowledgment,
+            payload: Bytes::new(1448),
+            window: Bytes::new(1 << 30),
+            timestamps: Timestamps { value: 5, echo: 6 },
+            codepoint: Codepoint::Experienced,
+            ..flags
+        };
+        let start = Sequence::FIRST_BYTE + Bytes::new(7 << 30) + Bytes::kb(3);
+        small.add_sack_block(SackBlock { start, end: start + Bytes::kb(2) });
+        let large = Segment { payload: Bytes::new(5 << 30), ..small };
+        let mut packets = Packets::default();
+        let places = [small, large].map(|segment| packets.insert(Packet::Tcp(segment)));
+        assert_eq!(places.map(|place| packets.get(place)), [Packet::Tcp(small), Packet::Tcp(large)]);
+        assert_eq!((packets.segments.len(), packets.len()), (1, 2), "only one fits a line");
     }
 }

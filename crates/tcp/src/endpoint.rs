@@ -232,6 +232,7 @@ impl Endpoint {
 
     /// Asks memory for what a segment needs that arrives. Whoever has thousands of endpoints does that for several, first with `look` 0
     /// for all of them, then with 1 for what is found from there.
+    #[inline]
     pub fn look_at(&self, look: u32) {
         match look {
             0 => {

@@ -62,6 +62,7 @@ impl End {
     }
 
     /// Asks memory for what is not the transport's, and for what tells which that is.
+    #[inline]
     pub(super) fn look_at(&self) {
         look_at(&self.transport);
         look_at(&self.wake);

@@ -281,6 +281,7 @@ impl Legs {
 
     /// Asks memory for what a packet needs that reaches an end, look by look. Returns the owner and what the packet belongs to, once that
     /// can be known.
+    #[inline]
     pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side) -> Option<(Owner, Option<Exchange>)> {
         let Leg { in_flight, ends, .. } = &self.legs[leg];
         let end = &ends[side as usize];

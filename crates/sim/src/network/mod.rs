@@ -26,8 +26,10 @@ use crate::world::{Event, Events};
 use farhop_link::{Direction, DropReason, Output, Port, QueueLimit};
 use farhop_scenario::Scenario;
 use farhop_scenario::seeds::ChannelName;
+use farhop_tcp::Codepoint;
 use farhop_transport::{QueueRoom, Room};
 use farhop_units::{Bytes, Instant};
+use parcel::Standing;
 use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
 
@@ -86,7 +88,15 @@ pub(crate) struct Network<P: Content> {
     tracer: Option<Box<Tracer>>,
     /// When the run ends, if packets may go through lanes in a row at once: what they do later does not count.
     end: Option<Instant>,
+    /// The spans that a packet goes through at once, by the side that sent it and the place where it is, as far as they have many lanes.
+    ways: [[Way; 4]; 2],
 }
+
+/// Some spans, in order.
+type Way = [Option<usize>; 3];
+
+/// How often lanes are looked at.
+const LOOKS_AT_LANES: u32 = 3;
 
 impl<P: Content> Network<P> {
     /// An empty network with so many servers; it has the scenario's terminals.
@@ -104,6 +114,7 @@ impl<P: Content> Network<P> {
         ];
         spans[FAR].counting();
         Self {
+            ways: ways(&spans),
             spans,
             stages,
             contents: P::Store::default(),
@@ -131,6 +142,7 @@ impl<P: Content> Network<P> {
             for (span, direction) in [(LAN, Direction::Down), (FAR, Direction::Up), (WAN, Direction::Up)] {
                 self.spans[span].follow(direction);
             }
+            self.ways = ways(&self.spans);
         }
     }
 
@@ -153,17 +165,14 @@ impl<P: Content> Network<P> {
             leg,
             server,
             terminal,
-            port: 0,
             to,
             from,
             ahead: start,
             // No IP packet is larger (RFC 2675).
             bytes: u32::try_from(packet.wire_bytes().get()).unwrap_or(u32::MAX),
-            is_ecn_capable: packet.is_ecn_capable(),
-            is_marked: false,
+            codepoint: if packet.is_ecn_capable() { Codepoint::Capable } else { Codepoint::NotCapable },
             is_damaged: false,
-            is_refused: false,
-            is_copy: false,
+            standing: Standing::Usual,
             content: self.contents.insert(packet),
         };
         self.enter(now, start, parcel, events);
@@ -194,6 +203,7 @@ impl<P: Content> Network<P> {
     }
 
     /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches.
+    #[inline]
     pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side)> {
         if parcel.ahead == parcel.to {
             if look == 0 {
@@ -207,16 +217,16 @@ impl<P: Content> Network<P> {
         None
     }
 
-    fn look_at_lanes(&self, look: u32, mut place: Place, from: Side, parcel: &Parcel) {
-        loop {
-            let (next, span) = ahead(place, from);
+    #[inline]
+    fn look_at_lanes(&self, look: u32, place: Place, from: Side, parcel: &Parcel) {
+        if look >= LOOKS_AT_LANES {
+            return;
+        }
+        for span in &self.ways[from as usize][place as usize] {
+            let Some(span) = *span else { return };
             if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
                 lanes.look_at(look, lane_of(span, from, parcel));
             }
-            if matches!(next, Place::Client | Place::Server) || !self.spans[ahead(next, from).1].follows(from) {
-                return;
-            }
-            place = next;
         }
     }
 
@@ -309,7 +319,7 @@ impl<P: Content> Network<P> {
     /// A parcel comes out of a channel.
     fn leave(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
         self.pass(now, span, &parcel);
-        if parcel.is_copy {
+        if parcel.standing == Standing::Copy {
             parcel = self.materialize(parcel);
         }
         self.enter(now, parcel.ahead, parcel, events);
@@ -331,7 +341,7 @@ impl<P: Content> Network<P> {
         self.traffic.duplicated += 1;
         self.outcomes.push_back(Outcome::Duplicated { leg: copy.leg });
         let packet = self.contents.get(copy.content);
-        Parcel { content: self.contents.insert(packet), is_copy: false, ..copy }
+        Parcel { content: self.contents.insert(packet), standing: Standing::Usual, ..copy }
     }
 
     /// A parcel is at `place`: into the next channel, or out of the network.
@@ -356,7 +366,7 @@ impl<P: Content> Network<P> {
         if self.tracer.is_some() && span == FAR {
             self.trace_arrival(now, port, &mut parcel);
         }
-        let exit = if parcel.is_refused { None } else { self.exit(now, span, &parcel) };
+        let exit = if parcel.standing == Standing::Refused { None } else { self.exit(now, span, &parcel) };
         match exit {
             Some(exit) => {
                 if self.end.is_none() {
@@ -401,7 +411,7 @@ impl<P: Content> Network<P> {
                 break;
             }
             let Some(last) = self.exit(exit, behind, parcel) else {
-                parcel.is_refused = true;
+                parcel.standing = Standing::Refused;
                 break;
             };
             self.pass(exit, span, parcel);
@@ -417,7 +427,6 @@ impl<P: Content> Network<P> {
             WAN => first + parcel.server,
             _ => first,
         };
-        parcel.port = if span == FAR { parcel.terminal } else { 0 };
         if self.tracer.is_some() && span == FAR {
             self.trace_arrival(now, port, &mut parcel);
         }
@@ -438,7 +447,7 @@ impl<P: Content> Network<P> {
         self.traffic.delivered += 1;
         self.contents.release(parcel.content);
         let mut packet = self.contents.get(parcel.content);
-        if parcel.is_marked {
+        if parcel.codepoint == Codepoint::Experienced {
             packet.mark_congestion();
         }
         self.outcomes.push_back(Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
@@ -460,6 +469,26 @@ impl<P: Content> Network<P> {
     }
 }
 
+/// By the side that sends and the place where a packet is, where it goes at once: into the next span and those that follow it. A single lane
+/// is in the cache in any case.
+fn ways(spans: &[Span; 3]) -> [[Way; 4]; 2] {
+    let way = |from: Side, mut place: Place| {
+        let (mut way, mut count) = ([None; 3], 0);
+        loop {
+            let (next, span) = ahead(place, from);
+            if spans[span].has_many_lanes(from.direction()) {
+                (way[count], count) = (Some(span), count + 1);
+            }
+            place = next;
+            if matches!(next, Place::Client | Place::Server) || !spans[ahead(next, from).1].follows(from) {
+                return way;
+            }
+        }
+    };
+    [Side::Near, Side::Far]
+        .map(|from| [Place::Client, Place::Terminal, Place::Gateway, Place::Server].map(|place| way(from, place)))
+}
+
 /// Where a parcel enters a channel.
 fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
     match from {
@@ -471,10 +500,10 @@ fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
 
 /// The lane of a span into which a parcel goes from there.
 fn lane_of(span: usize, from: Side, parcel: &Parcel) -> u32 {
-    match span {
-        LAN => parcel.terminal.into(),
-        WAN => parcel.server,
-        _ => far_lane(port_at(span, from, parcel)),
+    match (span, from) {
+        (WAN, _) => parcel.server,
+        (FAR, Side::Far) => 0,
+        _ => parcel.terminal.into(),
     }
 }
 

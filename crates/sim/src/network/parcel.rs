@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 use farhop_link::{Destination, Direction, Packet};
-use farhop_tcp::Segment;
+use farhop_tcp::{Codepoint, Segment};
 use farhop_units::Bytes;
 
 /// Where something stands on the line from a client to a server. Stage n of the network lies between place n and the next.
@@ -121,27 +121,32 @@ pub(crate) struct Parcel {
     pub(super) terminal: u16,
     /// The place behind the channel that it is in.
     pub(super) ahead: Place,
-    /// The terminal of the channel that it is in, which has no other unless it is the far link.
-    pub(super) port: u16,
     /// Where it leaves the network.
     pub(super) to: Place,
     /// The end that sent it.
     pub(super) from: Side,
-    pub(super) is_ecn_capable: bool,
-    /// A queue has marked it on the way.
-    pub(super) is_marked: bool,
+    /// Whether queues may mark it, or one has.
+    pub(super) codepoint: Codepoint,
     /// A bit has been flipped on the way.
     pub(super) is_damaged: bool,
-    /// The lane that it is about to enter has no room for it.
-    pub(super) is_refused: bool,
+    pub(super) standing: Standing,
+}
+
+/// What a parcel is to the channel that it leaves or enters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// A packet like any other.
+    Usual,
     /// The link has made this one from another, which leaves the channel right after it and keeps the packet.
-    pub(super) is_copy: bool,
+    Copy,
+    /// The lane that it is about to enter has no room for it.
+    Refused,
 }
 
 impl Clone for Parcel {
     /// What a link does to duplicate a packet.
     fn clone(&self) -> Self {
-        Self { is_copy: true, ..*self }
+        Self { standing: Standing::Copy, ..*self }
     }
 }
 
@@ -151,7 +156,9 @@ impl Packet for Parcel {
     }
 
     fn destination(&self) -> Destination {
-        Destination::Terminal(self.port)
+        // A channel down has no other terminal than its first unless it is the far link.
+        let is_on_the_far_link = self.from == Side::Far && self.ahead == Place::Terminal;
+        Destination::Terminal(if is_on_the_far_link { self.terminal } else { 0 })
     }
 
     fn flow(&self) -> u64 {
@@ -159,11 +166,11 @@ impl Packet for Parcel {
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.is_ecn_capable
+        self.codepoint != Codepoint::NotCapable
     }
 
     fn mark_congestion(&mut self) {
-        self.is_marked = true;
+        self.codepoint = Codepoint::Experienced;
     }
 
     fn corrupt(&mut self, _draw: u64) {

@@ -100,6 +100,11 @@ impl Span {
         self.hops[direction as usize]
     }
 
+    /// Whether there are lanes in this direction, and more than one.
+    pub(super) const fn has_many_lanes(&self, direction: Direction) -> bool {
+        matches!(self.form(direction), Form::Lanes(lanes) if lanes.lanes.len() > 1)
+    }
+
     /// From now on packets go on into it at once from lanes before it, if it is made of such.
     pub(super) const fn follow(&mut self, direction: Direction) {
         self.follows[direction as usize] = matches!(self.form(direction), Form::Lanes(_));
@@ -169,6 +174,7 @@ impl Lanes {
     }
 
     /// Asks memory for a lane, look by look.
+    #[inline]
     pub(super) fn look_at(&self, look: u32, number: u32) {
         self.lanes[number as usize].look_at(look);
     }

@@ -5,7 +5,8 @@ use super::span::{FAR, Form, Stage};
 use super::{Network, Place, ahead};
 use crate::trace::{Codes, Frame, Passing, Tracer};
 use crate::world::{Event, Events};
-use farhop_link::{Direction, Output, Port};
+use farhop_link::{Direction, Output, Packet, Port};
+use farhop_tcp::Codepoint;
 use farhop_units::{Bytes, Instant};
 
 impl<P: Content> Network<P> {
@@ -126,11 +127,11 @@ impl<P: Content> Network<P> {
 }
 
 fn passing(parcel: &Parcel) -> Passing {
-    let codes = Codes { is_marked: parcel.is_marked, is_damaged: parcel.is_damaged };
+    let codes = Codes { is_marked: parcel.codepoint == Codepoint::Experienced, is_damaged: parcel.is_damaged };
     let bytes = Bytes::new(u64::from(parcel.bytes));
     Passing { leg: parcel.leg, from: parcel.from, bytes, place: parcel.content, codes }
 }
 
 fn frame<'a>(parcel: &Parcel, content: &'a impl Content) -> Frame<'a> {
-    Frame { upper: content.upper(), terminal: parcel.terminal, is_ecn_capable: parcel.is_ecn_capable }
+    Frame { upper: content.upper(), terminal: parcel.terminal, is_ecn_capable: parcel.is_ecn_capable() }
 }

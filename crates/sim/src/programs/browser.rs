@@ -105,6 +105,7 @@ impl Browser {
     }
 
     /// Asks memory for what a part of this exchange needs, look by look.
+    #[inline]
     pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
         match (look, exchange) {
             (0, _) => {
