@@ -207,7 +207,8 @@ impl Legs {
     /// Bytes that are sent and of which nobody has decided what they are.
     pub(crate) fn undecided(&self, leg: u32, side: Side) -> Bytes {
         let end = &self.legs[leg].ends[side as usize];
-        end.undecided.saturating_sub(end.backlog())
+        // Most ends have none, and what was sent lies elsewhere in memory.
+        if end.undecided == Bytes::ZERO { Bytes::ZERO } else { end.undecided.saturating_sub(end.backlog()) }
     }
 
     /// The first bytes of which that was not decided are these.

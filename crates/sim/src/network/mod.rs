@@ -231,7 +231,15 @@ impl<P: Content> Network<P> {
     }
 
     /// Moves all that stages have put out, and schedules when they are to be woken.
+    #[inline]
     pub(crate) fn settle(&mut self, now: Instant, events: &mut Events) {
+        // Asked several times per packet, and mostly there is none.
+        if !self.busy.is_empty() {
+            self.empty_stages(now, events);
+        }
+    }
+
+    fn empty_stages(&mut self, now: Instant, events: &mut Events) {
         while let Some(&number) = self.busy.last() {
             let stage = &mut self.stages[number as usize];
             match stage.channel.poll() {

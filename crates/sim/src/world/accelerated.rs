@@ -44,11 +44,8 @@ impl World<'_> {
         self.touch_box(terminal, Side::Near);
     }
 
-    /// If a leg is a client's and ends at the terminal, that hears how much of what it wrote has not been sent.
+    /// The terminal, where a client's leg ends, hears how much of what it wrote has not been sent.
     pub(super) fn tell_backlog(&mut self, leg: u32, side: Side) {
-        if !matches!(self.legs.owner(leg, side), Owner::Proxy { .. }) {
-            return;
-        }
         let (now, terminal, backlog) = (self.now, self.legs.route(leg).line.terminal, self.legs.backlog(leg, side));
         if self.accelerators().is_some_and(|boxes| boxes.set_backlog(now, terminal, leg, backlog)) {
             self.touch_box(terminal, Side::Near);

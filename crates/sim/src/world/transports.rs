@@ -57,9 +57,12 @@ impl World<'_> {
         {
             tracer.observe(self.now, self.legs.number(leg), side, &state);
         }
-        self.press_back(leg, side);
-        self.tell_backlog(leg, side);
-        self.drain_connection(leg, side)?;
+        match self.legs.owner(leg, side) {
+            Owner::Relay { .. } | Owner::Prefetcher { .. } => self.press_back(leg, side),
+            Owner::Proxy { .. } => self.tell_backlog(leg, side),
+            Owner::Trunk { .. } => self.drain_connection(leg, side)?,
+            _ => {}
+        }
         self.rearm_end(leg, side);
         Ok(())
     }
