@@ -58,6 +58,20 @@ fn a_request_takes_its_round_trips_and_the_servers_time() {
     assert!((gone - base).abs() < 1e-9, "it is closed by then: {gone}, {base}, {kept}");
 }
 
+/// A server that releases a reply bit by bit releases the records that it lies in.
+#[test]
+fn replies_behind_keys_are_whole() {
+    for version in ["http.version=1.0", "http.version=1.1", "http.version=2"] {
+        let plain = times(&scenario(vec![record(0)], &[version, "http.connections=1", "http.tls=none"]));
+        for size in ["http.tls_record=1 kB", "http.tls_record=16 KiB"] {
+            let sealed = times(&scenario(vec![record(0)], &[version, "http.connections=1", "http.tls=1.3", size]));
+            assert_eq!((sealed.answered, sealed.unanswered), (1, 0), "{version} {size}");
+            let more = sealed.sample_mean_s - plain.sample_mean_s;
+            assert!(more > 0.38, "keys take a round trip: {version} {size}, {more} s");
+        }
+    }
+}
+
 /// The limit is that of half of the sample's own replies, whatever copies there are and whatever page the scenario has.
 #[test]
 fn what_is_possible_follows_from_the_logs_replies() {

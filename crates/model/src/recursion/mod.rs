@@ -9,7 +9,7 @@
 //! (4.4BSD's running clock, the RFC's 200 ms, Linux's quick ACKs and adaptive 40 ms); slow start by ACKs or bytes; Linux's growing
 //! receive window, send buffer, window validation, batches and tail-loss probes; slow start after idle; CUBIC with HyStart; asymmetric rates
 //! and delays over up to three hops each way, framing and redundancy; ACKs that wait behind earlier ones; handshakes of TCP, TLS
-//! 1.2 and 1.3 and QUIC; connections that share the path as a browser opens them ([`Http`]); objects that name further objects in any
+//! 1.2 and 1.3 and QUIC; records of TLS, of which nothing is read before all has come; connections that share the path as a browser opens them ([`Http`]); objects that name further objects in any
 //! depth, on several hosts whose names are resolved; servers and browsers that think; and the architectures
 //! ([`Parameters::of_architecture`]). Queues that overflow, timers that run out though nothing was lost, and BBR (`repair`): SACK and
 //! NewReno, RACK and tail-loss probes, proportional rate reduction, timeouts and what takes them back, CUBIC's and Reno's windows
