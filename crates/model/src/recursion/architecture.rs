@@ -174,10 +174,6 @@ impl Parameters {
         let outstanding = if http.version == HttpVersion::Http11Pipelined { 1 } else { http.connections.max(1) };
         // Of the client and of the terminal, which has what the client gets.
         delays.response += split.program() * 2;
-        if http.version == HttpVersion::Http10 {
-            // Each request has a connection of its own to the server, too.
-            delays.response += core::mem::take(&mut delays.connection);
-        }
         Self {
             http: Http::Http2,
             connections: 1,

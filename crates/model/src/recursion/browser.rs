@@ -5,6 +5,7 @@
 //! object. Pipelining, HTTP/2 and 3: all requests go on one connection as soon as they are known; over HTTP/2 and 3 no more than so many
 //! at once, and of those that wait the more urgent first.
 
+use super::behind::Behind;
 use super::breakdown::{Ledger, RoundTrips, Spans};
 use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
@@ -47,6 +48,8 @@ pub(crate) struct Progress {
     /// How long the browser waits from there until it asks, and waited before it read the name.
     pub(crate) waits: Ticks,
     pub(crate) pushed_by: Option<usize>,
+    /// The connection over which a box fetches it.
+    pub(crate) behind: Option<Behind>,
     /// It comes unasked, and the browser has not asked for it yet: it waits where it has come to.
     pub(crate) withheld: bool,
     /// The browser waits for it, as for what it has asked for itself.

@@ -78,16 +78,19 @@ impl Load<'_> {
             && self.parameters.pushed_rate.is_some()
         {
             self.push_content(object, response);
-            return self.push_named(making, object);
+            return self.push_named(making, object, None);
         }
         if self.buffers.connections[making.connection].generation != making.generation {
             return;
         }
         let Exchange { content, response: bytes, .. } = making.exchange;
         let call = self.call_of(content);
-        let (comes, next) = match call {
-            Some(call) => self.buffers.calls[call].behind.bring(self.now, self.skipped, bytes, self.parameters),
-            None => (bytes, self.now),
+        let (now, skipped, parameters) = (self.now, self.skipped, self.parameters);
+        let course = self.behind(content).copied().or_else(|| call.map(|call| self.buffers.calls[call].behind));
+        let (comes, next) = match (self.behind(content), call) {
+            (Some(behind), _) => behind.bring(now, skipped, bytes, parameters),
+            (None, Some(call)) => self.buffers.calls[call].behind.bring(now, skipped, bytes, parameters),
+            (None, None) => (bytes, now),
         };
         if comes > 0 || bytes == 0 {
             self.send_response(making, call, comes);
@@ -98,12 +101,18 @@ impl Load<'_> {
         }
         if let Content::Object(object) = content {
             if !making.is_begun {
-                self.push_named(making, object);
+                self.push_named(making, object, course);
             }
             if comes == bytes {
                 self.close_server(making.connection);
             }
         }
+    }
+
+    /// The connection over which a box fetches what it pushes.
+    fn behind(&mut self, content: Content) -> Option<&mut Behind> {
+        let Content::Object(object) = content else { return None };
+        self.buffers.browser.objects[object].behind.as_mut()
     }
 
     /// `bytes` of a response leave, over the connection that the call takes.
@@ -133,19 +142,23 @@ impl Load<'_> {
     }
 
     /// The server sends what a document names without being asked.
-    fn push_named(&mut self, making: Making, by: usize) {
+    fn push_named(&mut self, making: Making, by: usize, behind: Option<Behind>) {
         if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
             return;
         }
+        let (size, header) = (making.exchange.response, self.buffers.browser.objects[by].header);
+        let mut course = Course { now: self.now, skipped: self.skipped, come: 0, size, behind };
         let mut fetches =
-            Fetches::new((self.now, self.skipped), self.workload.object(by).host, Behind::new(self.parameters));
-        for &(_, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
+            Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
+        for &(at, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
+            fetches.now = course.reaches(header + at, self.parameters);
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             self.buffers.browser.expect(object, by, self.workload.has_delays());
             let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
             let exchange = Exchange { content, request: 0, response };
-            let ready = fetches.next(self.parameters, self.workload.object(object), response);
-            self.buffers.browser.objects[object].header = header;
+            let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
+            let progress = &mut self.buffers.browser.objects[object];
+            (progress.header, progress.behind) = (header, behind);
             self.make(Making { ready, exchange, ..making });
         }
     }
@@ -163,6 +176,32 @@ impl Load<'_> {
     }
 }
 
+/// How a document comes to the box that reads it.
+#[derive(Debug, Clone, Copy)]
+struct Course {
+    now: Ticks,
+    skipped: Ticks,
+    come: u64,
+    size: u64,
+    /// Absent where all of it is there.
+    behind: Option<Behind>,
+}
+
+impl Course {
+    /// When so much of it has come.
+    fn reaches(&mut self, bytes: u64, parameters: &Parameters) -> Ticks {
+        let Some(behind) = &mut self.behind else { return self.now };
+        loop {
+            let (comes, next) = behind.bring(self.now, self.skipped, self.size - self.come, parameters);
+            self.come += comes;
+            if self.come >= bytes.min(self.size) {
+                return self.now;
+            }
+            self.now = next;
+        }
+    }
+}
+
 /// What a box asks for at servers by itself, in order and so much at once, over connections that it opens as it needs them.
 struct Fetches {
     now: Ticks,
@@ -175,12 +214,15 @@ struct Fetches {
 
 impl Fetches {
     /// The document has come from this host.
-    fn new((now, skipped): (Ticks, Ticks), host: usize, behind: Behind) -> Self {
-        Self { now, skipped, under_way: Vec::new(), connections: vec![(host, now, behind)] }
+    fn new((now, skipped): (Ticks, Ticks), host: usize, mut document: Course, parameters: &Parameters) -> Self {
+        let free = document.reaches(document.size, parameters);
+        let behind = document.behind.unwrap_or_else(|| Behind::new(parameters));
+        Self { now, skipped, under_way: Vec::new(), connections: vec![(host, free, behind)] }
     }
 
-    /// When the next object will be there, of which so many bytes come: their beginning, or all of them if it is pushed whole.
-    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject, bytes: u64) -> Ticks {
+    /// When the next object will be there, of which so many bytes come: their beginning, and what brings the rest, or all of them if it is
+    /// pushed whole.
+    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject, bytes: u64) -> (Ticks, Option<Behind>) {
         let start = self.turn(parameters, object.host);
         let (stays, waits) = (parameters.http != Http::Http10, parameters.http != Http::Http11Pipelined);
         let mut ready = start + Ticks::of(parameters.delays.response) + Ticks::of(object.think);
@@ -193,12 +235,11 @@ impl Fetches {
         });
         let (_, free, behind) = &mut self.connections[place];
         ready = ready.max(*free);
-        if parameters.pushed_rate.is_some() {
-            ready = behind.bring_all(ready, self.skipped, bytes, parameters);
-        }
-        *free = ready;
-        self.under_way.push((object.host, ready));
-        ready
+        let beginning = *behind;
+        let end = behind.bring_all(ready, self.skipped, bytes, parameters);
+        *free = end;
+        self.under_way.push((object.host, end));
+        if parameters.pushed_rate.is_some() { (end, None) } else { (ready, Some(beginning)) }
     }
 
     /// When the next request to `host` can go: there is a limit for all hosts, or for each where the box asks as the browser does.
@@ -212,6 +253,6 @@ impl Fetches {
             return self.now;
         }
         let first = own.min_by_key(|(_, (_, ready))| *ready).map_or(0, |(place, _)| place);
-        self.under_way.swap_remove(first).1
+        self.under_way.swap_remove(first).1.max(self.now)
     }
 }
