@@ -518,6 +518,20 @@ fn parameters() -> impl Strategy<Value = (Parameters, Vec<WorkloadObject>)> {
     })
 }
 
+/// What is asked for through shared connections goes on over another one when nothing of it was under way for long.
+#[test]
+fn what_a_page_waits_for_adds_up_where_responses_change_connections() {
+    for (size, queue) in [("50 kB", "1 B"), ("120 kB", "1 B"), ("50 kB", "unlimited"), ("120 kB", "unlimited")] {
+        let far = ["wan.delay=20 min", "page.objects=7", "run.architectures=multiplexed"].map(str::to_owned);
+        let more = [format!("page.size={size}"), format!("link.down.queue={queue}")];
+        let scenario = farhop_scenario::open("demo", &[&far[..], &more].concat()).unwrap();
+        let prediction = farhop_model::predict(&scenario);
+        let own = prediction.rows.iter().find(|row| row.method == "farhop").unwrap();
+        let sum: f64 = own.breakdown.iter().map(|wait| wait.time_s).sum();
+        assert!((sum / own.page_load_s - 1.0).abs() < 1e-6, "{size} {queue}: {sum} s of {} s", own.page_load_s);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 

@@ -84,9 +84,23 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) at: Ticks,
+    pub(crate) place: usize,
     pub(crate) ledger: Ledger,
     /// Time that its packet spent in and before serializers.
     pub(crate) link: Ticks,
+}
+
+impl Start {
+    /// What the response has waited for at `clock`, where it now comes over the connection at `place` with this ledger: if that is another
+    /// one than at first, there was nothing to send in between, or it would have stayed where it was.
+    pub(crate) fn ledger_at(&self, clock: Ticks, place: usize, ledger: Ledger) -> Ledger {
+        if self.place == place {
+            return ledger;
+        }
+        let mut moved = self.ledger;
+        moved += Ledger { nothing: clock.since(self.at), ..Ledger::default() };
+        moved
+    }
 }
 
 /// A connection as the pool sees it.

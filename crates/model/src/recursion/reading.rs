@@ -37,9 +37,8 @@ impl Load<'_> {
     pub(crate) fn read_response(&mut self, (place, ledger): (usize, Ledger), object: usize, bytes: u64, link: Ticks) {
         let (clock, size) = (self.clock(), self.workload.size(object));
         let progress = &mut self.buffers.browser.objects[object];
-        if progress.start.is_none() {
-            progress.start = Some(Start { at: clock, ledger, link });
-        }
+        let start = *progress.start.get_or_insert(Start { at: clock, place, ledger, link });
+        let ledger = start.ledger_at(clock, place, ledger);
         if !self.buffers.browser.take(object, bytes, self.workload) {
             return self.buffers.browser.note_events(object, self.workload);
         }
