@@ -70,6 +70,7 @@ fn parameters(run: &Run) -> Parameters {
         asks_ahead: false,
         lookup: Duration::ZERO,
         is_unasked: true,
+        near: None,
     }
 }
 

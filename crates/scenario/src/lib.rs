@@ -41,6 +41,6 @@ pub use farhop_link::{
 pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{
-    DNS_ANSWER_BYTES, DNS_QUERY_BYTES, Dns, Flights, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion, Language, Object,
-    Page, Records, Reference, Tls,
+    CONNECT_BYTES, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, Dns, Flights, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion,
+    Language, Object, Page, Records, Reference, Tls,
 };

@@ -285,6 +285,29 @@ fn a_terminal_answers_across_the_lan() {
     }
 }
 
+/// What has crossed the link waits for windows of the client's connections with the terminal, and for its requests one after the other.
+#[test]
+fn across_a_wide_lan_pages_take_about_as_long_as_predicted() {
+    use Architecture::{Accelerated, Multiplexed, Prefetch2013, Rwbp, Split, Tunnel};
+    for (architecture, bound) in [
+        (Split, 0.03),
+        (Multiplexed, 0.07),
+        (Rwbp, 0.035),
+        (Tunnel, 0.035),
+        (Prefetch2013, 0.002),
+        (Accelerated, 0.004),
+    ] {
+        for wide in ["lan.delay=5 ms", "lan.delay=30 ms", "lan.delay=100 ms"] {
+            let off = from_predicted(architecture, &[wide]);
+            assert!(off.abs() < bound, "{architecture} {wide}: {:.2} % off", off * 100.0);
+        }
+    }
+    for (architecture, bound) in [(Rwbp, 0.001), (Prefetch2013, 0.001), (Tunnel, 0.002), (Accelerated, 0.001)] {
+        let off = off_the_prediction(&scenario("nz-us", &[&format!("run.architectures={architecture}")]), architecture);
+        assert!(off.abs() < bound, "{architecture}: {:.2} % off", off * 100.0);
+    }
+}
+
 /// A page of a web model over some link without losses: the same number gives the same.
 fn page_over_a_link(number: u64, architecture: Architecture, version: &str, keys: &str) -> Scenario {
     let mut dice = Dice::new(Stream::new(2026, number));

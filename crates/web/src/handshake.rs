@@ -42,6 +42,8 @@ impl Tls {
 pub const DNS_QUERY_BYTES: Bytes = Bytes::new(20 + 8 + 12 + 17 + 4 + 11);
 /// Its answer: the same and one record of an IPv4 address, whose name is a pointer (RFC 1035 §4.1.3-4).
 pub const DNS_ANSWER_BYTES: Bytes = Bytes::new(DNS_QUERY_BYTES.get() + 16);
+/// What a client of farhop's says to ask a proxy for a connection to `server:80` (RFC 9110 §9.3.6: CONNECT), and what hyper answers.
+pub const CONNECT_BYTES: [Bytes; 2] = [Bytes::new(47), Bytes::new(56)];
 /// How long a client waits for an answer before it asks again: `RES_TIMEOUT` of the resolver in BSD and glibc (resolv.conf(5)).
 pub const DNS_TIMEOUT: Duration = Duration::from_secs(5);
 

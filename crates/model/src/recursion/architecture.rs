@@ -23,10 +23,12 @@
 //! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
 //! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first; a wan or a lan slower than the link is passed
-//! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. Requests
-//! for what comes unasked are held at the terminal, and cost nothing.
+//! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. What has come to
+//! the terminal waits for the windows of the client's connections there ([`super::near`]), and what has come unasked for a request over one of
+//! them: the terminal holds those that come before it, and none of them cost more than the lan.
 
 use super::habits::Habits;
+use super::near::Near;
 use super::parameters::{
     Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, WayBehind, lookup_over, round_trip,
 };
@@ -34,7 +36,7 @@ use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
 pub use farhop_scenario::PrefetchSide;
-use farhop_scenario::{DirectionConfig, Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
+use farhop_scenario::{CONNECT_BYTES, DirectionConfig, Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -138,6 +140,7 @@ impl Parameters {
         let [connection, response] = [1, 2].map(|programs| wan + program * programs);
         let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
         parameters.is_relayed = true;
+        parameters.near = Near::of(scenario, round_trip(&scenario.lan));
         parameters.delays = Delays { response, tls: response, behind: Some(behind), connection, ..Delays::default() };
         parameters
     }
@@ -159,6 +162,9 @@ impl Parameters {
     /// The client asks the terminal for each connection (RFC 9110 §9.3.6: CONNECT).
     fn tunnel(scenario: &Scenario, settings: &ProxySettings) -> Self {
         let mut parameters = Self::split(scenario).within(1).answered_near(scenario, 2);
+        if let Some(near) = &mut parameters.near {
+            near.answered = CONNECT_BYTES[1];
+        }
         // The client and the terminal.
         let programs = parameters.program() * 2;
         parameters.delays.response += programs;
@@ -185,6 +191,7 @@ impl Parameters {
             fetches: MOST_FETCHES,
             ..split
         }
+        .answered_near(scenario, 1)
     }
 
     /// All that the client opens crosses within so many connections that are up; proxies find the servers.
@@ -236,7 +243,7 @@ impl Parameters {
         let lan = &scenario.lan;
         (parameters.down[2], parameters.up[0]) = (HopParameters::of(&lan.down), HopParameters::of(&lan.up));
         let document = round_trip(&scenario.wan).saturating_mul(2) + parameters.program() * 3;
-        parameters.lookup = Duration::ZERO;
+        (parameters.lookup, parameters.near) = (Duration::ZERO, None);
         parameters.delays = Delays { document, ..Delays::default() };
         parameters
     }

@@ -176,6 +176,19 @@ impl Ledger {
         }
     }
 
+    /// What of this fits into a span; the rest of it is a wait for a window.
+    pub(crate) fn over(&self, span: Ticks) -> Self {
+        let mut rest = span;
+        let mut take = |most: Ticks| {
+            let part = rest.min(most);
+            rest = rest.since(part);
+            part
+        };
+        let [transmission, delayed_ack, queueing] = [self.transmission, self.delayed_ack, self.queueing].map(&mut take);
+        let [receive_window, repair, nothing] = [self.receive_window, self.repair, self.nothing].map(&mut take);
+        Self { transmission, delayed_ack, queueing, receive_window, repair, nothing, slow_start: rest, ..*self }
+    }
+
     pub(crate) fn times(&self, count: u64) -> Self {
         Self {
             transmission: self.transmission.times(count),

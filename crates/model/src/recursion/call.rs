@@ -89,6 +89,11 @@ impl Load<'_> {
             None => self.buffers.calls.push(call),
         }
         self.buffers.browser.pool_opened(place, host);
+        if let Some(near) = self.near
+            && !self.answers_near()
+        {
+            self.buffers.legs.renew(place, near, host);
+        }
         place
     }
 

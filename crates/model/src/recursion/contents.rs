@@ -82,7 +82,10 @@ impl Load<'_> {
     /// A packet of a content has arrived.
     pub(crate) fn content_arrived(&mut self, packet: &Packet) {
         let (object, bytes) = (usize::try_from(packet.start).unwrap_or(usize::MAX), packet.payload());
-        if !self.buffers.browser.takes_quietly(object, bytes) {
+        if self.near.is_some() {
+            let ledger = self.content_ledger(object);
+            self.come_near((NOWHERE, ledger), object, bytes, packet.link);
+        } else if !self.buffers.browser.takes_quietly(object, bytes) {
             let ledger = self.content_ledger(object);
             self.read_response((NOWHERE, ledger), object, bytes, packet.link);
         }

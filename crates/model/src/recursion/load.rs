@@ -12,6 +12,7 @@ use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
 use super::fifo::Fifo;
+use super::near::{Legs, Near};
 use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
 use super::route::Route;
 use super::sender::Piece;
@@ -50,6 +51,12 @@ pub(crate) enum Planned {
     Connect { place: usize },
     /// Send the next packet of what is pushed apart.
     Content,
+    /// Acknowledgements may let more go from the terminal.
+    Window { leg: usize },
+    /// A connection with the terminal comes up.
+    Open { leg: usize },
+    /// The terminal answers what it had got unasked.
+    Answer { object: usize, leg: usize },
 }
 
 /// What is done about queues that may overflow and timers that run out though nothing is lost.
@@ -89,6 +96,7 @@ pub(crate) struct Buffers {
     pub(crate) vacant: Vec<usize>,
     pub(crate) browser: Browser,
     pub(crate) contents: Contents,
+    pub(crate) legs: Legs,
 }
 
 impl Buffers {
@@ -105,6 +113,7 @@ impl Buffers {
         self.timers.reset();
         self.contents.reset();
         self.browser.reset(records, wanted);
+        self.legs.reset(self.browser.objects.len());
     }
 }
 
@@ -112,6 +121,8 @@ impl Buffers {
 pub(crate) struct Load<'a> {
     pub(crate) parameters: &'a Parameters,
     pub(crate) workload: &'a Workload,
+    /// The client's connections with the terminal, if something waits for them.
+    pub(crate) near: Option<&'a Near>,
     pub(crate) buffers: &'a mut Buffers,
     pub(crate) now: Ticks,
     /// Time that was skipped.
@@ -154,6 +165,7 @@ impl<'a> Load<'a> {
         if mode == Mode::Repairing {
             (down, up) = (down.with_rooms(), up.with_rooms());
         }
+        let near = parameters.near(workload);
         let has_order = parameters.http.is_multiplexed();
         let urgency = |urgency: u8| if has_order { urgency } else { 0 };
         let wanted = workload.objects().iter().map(|object| (object.host, urgency(object.urgency)));
@@ -174,7 +186,8 @@ impl<'a> Load<'a> {
             skipping: Skipping::default(),
             needless: 0,
             mode,
-            has_trains: mode != Mode::Repairing && parameters.carriers() <= 1,
+            has_trains: mode != Mode::Repairing && parameters.carriers() <= 1 && near.is_none(),
+            near,
             gave_up: false,
         }
     }
@@ -273,6 +286,9 @@ impl<'a> Load<'a> {
             Planned::Dial { place } => self.dial(place),
             Planned::Connect { place } => self.connected(place),
             Planned::Content => self.send_content(),
+            Planned::Window { leg } => self.pass_on(leg),
+            Planned::Open { leg } => self.opened_near(leg),
+            Planned::Answer { object, leg } => self.answer_near(object, leg),
         }
         self.act();
     }

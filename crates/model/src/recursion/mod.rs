@@ -57,6 +57,7 @@ mod hello;
 mod jiffies;
 mod linux_cubic;
 mod load;
+mod near;
 mod parameters;
 mod probe;
 mod reading;
@@ -79,6 +80,7 @@ pub(crate) use architecture::carried_as;
 pub use architecture::{PrefetchSide, ProxySettings};
 pub use breakdown::{Breakdown, RoundTrips};
 pub use chance::Losses;
+pub use near::Near;
 pub use parameters::{Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, Tls, WayBehind};
 pub use workload::{Workload, WorkloadObject};
 

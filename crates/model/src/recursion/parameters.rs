@@ -1,6 +1,7 @@
 //! What a load depends on, and what of it cannot be.
 
 use super::connection::Turns;
+use super::near::Near;
 use super::route::{Hop, MOST_HOPS, Route};
 use super::ticks::Ticks;
 use super::workload::Workload;
@@ -286,6 +287,8 @@ pub struct Parameters {
     pub lookup: Duration,
     /// The document is sent at once, without a request: a transfer over an open connection.
     pub is_unasked: bool,
+    /// The client's connections end at a box near it, and are waited for.
+    pub near: Option<Near>,
 }
 
 impl Parameters {
@@ -318,6 +321,7 @@ impl Parameters {
             asks_ahead: false,
             lookup: lookup(scenario),
             is_unasked: false,
+            near: None,
         };
         if over_tcp.http == Http::Http3 { over_tcp.over_quic() } else { over_tcp }
     }

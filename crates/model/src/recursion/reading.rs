@@ -22,6 +22,10 @@ impl Load<'_> {
             }
             self.note_crossed(content, Side::Server, bytes);
             match content {
+                Content::Object(object) if self.near.is_some() => {
+                    let ledger = self.buffers.connections[place].ledger;
+                    self.come_near((place, ledger), object, bytes, link);
+                }
                 Content::Object(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
                 Content::Object(object) => {
                     let ledger = self.buffers.connections[place].ledger;
@@ -89,6 +93,9 @@ impl Load<'_> {
     /// The browser asks for an object; of one that has come unasked it now has what has arrived.
     pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
         let clock = self.clock();
+        if self.answers_near() && self.buffers.browser.objects[object].pushed_by.is_some() {
+            return self.ask_near(object);
+        }
         self.buffers.browser.await_pushed(object);
         let progress = &mut self.buffers.browser.objects[object];
         if !core::mem::replace(&mut progress.withheld, false) {
@@ -112,6 +119,7 @@ impl Load<'_> {
         let close = self.buffers.browser.response_ended(place, object, self.parameters.http);
         self.trigger = Trigger::Ended { object };
         self.may_act = true;
+        self.ended_near(object);
         if close {
             self.close_client(place);
         }

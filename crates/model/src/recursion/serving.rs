@@ -118,6 +118,9 @@ impl Load<'_> {
     /// `bytes` of a response leave, over the connection that the call takes.
     fn send_response(&mut self, making: Making, call: Option<usize>, bytes: u64) {
         let content = making.exchange.content;
+        if let Content::Object(object) = content {
+            self.note_window(object, bytes);
+        }
         let call = call.filter(|_| self.parameters.carriers() > 0);
         let place = call.map_or(making.connection, |call| self.carrier(call, Side::Server, bytes));
         let connection = &mut self.buffers.connections[place];
@@ -153,7 +156,8 @@ impl Load<'_> {
         for &(at, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
             fetches.now = course.reaches(header + at, self.parameters);
             let header = self.workload.header(object, self.parameters.response_header_bytes);
-            self.buffers.browser.expect(object, by, self.workload.has_delays());
+            let is_withheld = self.workload.has_delays() || self.answers_near();
+            self.buffers.browser.expect(object, by, is_withheld);
             let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
             let exchange = Exchange { content, request: 0, response };
             let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);

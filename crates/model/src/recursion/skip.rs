@@ -286,7 +286,7 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
         let mss = self.mss;
-        if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
+        if self.near.is_some() || self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
             return;
         }
         let segments = self.uneventful(place) / mss;
@@ -353,6 +353,7 @@ impl Load<'_> {
             call.last_ready = call.last_ready.since(span);
             call.behind.bring_forward(span);
         }
+        self.buffers.legs.bring_forward(span);
     }
 
     /// When a server or the browser will have thought next.

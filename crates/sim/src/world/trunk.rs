@@ -8,13 +8,10 @@ use crate::legs::{Exchange, Message, Owner};
 use crate::network::{Line, Place, Route, Side};
 use crate::trunk::{Said, StationId};
 use farhop_link::Access;
-use farhop_scenario::Scenario;
+use farhop_scenario::{CONNECT_BYTES, Scenario};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-/// What a client of farhop's says to ask for a connection to `server:80`, and what hyper answers.
-const CONNECT: [Bytes; 2] = [Bytes::new(47), Bytes::new(56)];
 
 /// A page that is loaded once is asked for in the second full second after the trunk is up: it has long been there, and what there was
 /// to say about its handshake has been said.
@@ -66,13 +63,13 @@ impl World<'_> {
 
     /// A client asks the terminal for a connection.
     pub(super) fn ask_to_connect(&mut self, leg: u32) {
-        self.legs.write(self.now, leg, Side::Near, Message { exchange: Exchange::Connect, bytes: CONNECT[0] });
+        self.legs.write(self.now, leg, Side::Near, Message { exchange: Exchange::Connect, bytes: CONNECT_BYTES[0] });
     }
 
     /// A client has asked: the terminal says yes, and goes on.
     pub(super) fn connect(&mut self, leg: u32) -> Result<(), SimError> {
         let Owner::Opener { client, next } = self.legs.owner(leg, Side::Far) else { return Ok(()) };
-        self.legs.write(self.now, leg, Side::Far, Message { exchange: Exchange::Connect, bytes: CONNECT[1] });
+        self.legs.write(self.now, leg, Side::Far, Message { exchange: Exchange::Connect, bytes: CONNECT_BYTES[1] });
         self.touch(leg, Side::Far);
         self.go_on(leg, client, next)
     }
