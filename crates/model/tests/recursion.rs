@@ -367,6 +367,17 @@ fn six_terabytes_side_by_side_are_answered_too() {
     assert!((0.7e8..1e8).contains(&rate), "{rate} {load:?}");
 }
 
+/// At a set rate all of a response leaves before any of it has arrived, and is not gone through packet by packet.
+#[test]
+fn gigabytes_side_by_side_cross_at_a_set_rate() {
+    let scenario = scenario("demo", &["page.objects=3", "page.size=1 GB"]);
+    for architecture in [Architecture::Rwbp, Architecture::Tunnel, Architecture::Accelerated] {
+        let load = through(&scenario, architecture);
+        let rate = 8.0 * 3e9 / load.last_byte.as_secs_f64();
+        assert!(adds_up(&load) && (0.95e8..0.98e8).contains(&rate), "{architecture}: {rate} bit/s, {load:?}");
+    }
+}
+
 #[test]
 fn what_has_just_begun_is_not_taken_to_stay_as_slow() {
     // Twenty thousand small packets a round trip: many more than when the second response is asked for and begins.

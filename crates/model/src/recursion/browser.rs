@@ -14,6 +14,9 @@ use farhop_scenario::Records;
 use farhop_units::Bytes;
 use std::collections::VecDeque;
 
+/// A response that takes many times as long as its first record.
+const VERY_LONG: u64 = 1 << 24;
+
 /// What let a request go or a connection be opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trigger {
@@ -351,24 +354,25 @@ impl Browser {
 
     /// Something has come of `object`'s response so far: its head, a name, or its beginning.
     pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
-        self.objects[object].quiet = self.next_event(object, workload);
+        let has_begun = self.objects[object].first_byte.is_some();
+        self.objects[object].quiet = if has_begun { self.next_event(object, workload) } else { 0 };
     }
 
-    /// How much of `object`'s response must have come until its body begins, names something or ends.
+    /// How much of `object`'s response must have come until its body names something or ends.
     fn next_event(&self, object: usize, workload: &Workload) -> u64 {
         let (progress, size) = (&self.objects[object], workload.size(object));
-        let next = match workload.named_by(object).get(progress.read) {
-            _ if progress.first_byte.is_none() => 1,
-            Some((at, _)) => *at,
-            None => size,
-        };
+        let next = workload.named_by(object).get(progress.read).map_or(size, |(at, _)| *at);
         let wanted = Bytes::new(progress.header + next.min(size));
         self.records.needed(wanted, Bytes::new(progress.header + size)).get()
     }
 
-    /// How many more bytes of `object`'s response can arrive without anything happening but their arrival.
+    /// How many more bytes of `object`'s response can arrive without anything happening but their arrival, once its beginning is on the
+    /// way. That its first record would be taken for whole when it begins to arrive is accepted of very long ones only.
     pub(crate) fn uneventful(&self, object: usize, workload: &Workload) -> u64 {
-        self.next_event(object, workload).saturating_sub(self.objects[object].come).saturating_sub(1)
+        let progress = &self.objects[object];
+        let room = self.next_event(object, workload).saturating_sub(progress.come).saturating_sub(1);
+        let begins_whole = progress.first_byte.is_none() && self.records != Records::NONE;
+        if begins_whole && room < VERY_LONG { 0 } else { room }
     }
 
     /// `bytes` of `object`'s response are left out, as if they had arrived.
