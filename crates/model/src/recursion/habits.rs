@@ -150,11 +150,15 @@ impl Habits {
 impl Habits {
     /// When a first segment is acknowledged that nothing follows, if not at once; `skipped` is time that was left out before `now`.
     pub(crate) fn acks_alone(&self, now: Ticks, skipped: Ticks) -> Option<Ticks> {
+        (!self.first_at_once).then(|| self.acks_late(now, skipped))
+    }
+
+    /// When a segment is acknowledged that nothing follows and that is not acknowledged at once.
+    pub(crate) fn acks_late(&self, now: Ticks, skipped: Ticks) -> Ticks {
         match self.acking {
-            _ if self.first_at_once => None,
-            Acking::Adaptive { .. } => Some(now + MS(40)),
-            Acking::Timer(delay) | Acking::Count { delay, .. } => Some(now + delay),
-            Acking::Clock(period) => Some(next_tick(period, now, skipped)),
+            Acking::Adaptive { .. } => now + MS(40),
+            Acking::Timer(delay) | Acking::Count { delay, .. } => now + delay,
+            Acking::Clock(period) => next_tick(period, now, skipped),
         }
     }
 

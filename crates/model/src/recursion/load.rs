@@ -113,7 +113,6 @@ impl Buffers {
         self.timers.reset();
         self.contents.reset();
         self.browser.reset(records, wanted);
-        self.legs.reset(self.browser.objects.len());
     }
 }
 
@@ -170,6 +169,7 @@ impl<'a> Load<'a> {
         let urgency = |urgency: u8| if has_order { urgency } else { 0 };
         let wanted = workload.objects().iter().map(|object| (object.host, urgency(object.urgency)));
         buffers.reset(parameters.records(), wanted);
+        buffers.legs.reset(near.map_or(0, |_| workload.objects().len()));
         Self {
             parameters,
             workload,

@@ -81,6 +81,9 @@ enum State {
     Closed,
 }
 
+/// The time in a load, and what was left out before.
+type Clocks = (Ticks, Ticks);
+
 /// One connection: the terminal's sending and the client's acknowledging.
 #[derive(Debug)]
 struct Leg {
@@ -157,7 +160,7 @@ impl Leg {
     }
 
     /// The next segment that may go at `now`: where it belongs, and of how many bytes.
-    fn next(&mut self, now: Ticks, near: &Near, habits: &Habits) -> Option<(Held, u64)> {
+    fn next(&mut self, (now, skipped): Clocks, near: &Near, habits: &Habits) -> Option<(Held, u64)> {
         self.catch_up(now, near, habits);
         let mss = near.tcp.mss.get();
         let first = *self.held.front()?;
@@ -179,27 +182,23 @@ impl Leg {
         }
         self.used[0] = self.used[0].max(self.in_flight);
         let pushes = self.held.is_empty() || self.in_flight + cost > self.window;
-        self.receive(now, cost, pushes, (near, habits));
+        self.receive((now, skipped), cost, pushes, (near, habits));
         Some((first, bytes))
     }
 
     /// The client acknowledges, or waits for more: not where Linux's sender `pushes`, since what it has or may send ends here.
-    fn receive(&mut self, now: Ticks, cost: u64, pushes: bool, (near, habits): (&Near, &Habits)) {
+    fn receive(&mut self, (now, skipped): Clocks, cost: u64, pushes: bool, (near, habits): (&Near, &Habits)) {
         self.owed = (self.owed.0 + cost, self.owed.1 + 1);
-        let (every, due) = match habits.acking {
-            Acking::Adaptive { quick } if self.segments <= quick || pushes => (1, now),
-            Acking::Adaptive { .. } => (2, now + Ticks::from_millis(40)),
-            Acking::Timer(delay) => (if habits.first_at_once && self.segments == 1 { 1 } else { 2 }, now + delay),
-            Acking::Count { every, delay } => (every, now + delay),
-            Acking::Clock(period) => {
-                let every = if habits.first_at_once && self.segments == 1 { 1 } else { 2 };
-                (every, period.times(now.whole(period) + 1))
-            }
+        let every = match habits.acking {
+            Acking::Adaptive { quick } if self.segments <= quick || pushes => 1,
+            Acking::Timer(_) | Acking::Clock(_) if habits.first_at_once && self.segments == 1 => 1,
+            Acking::Count { every, .. } => every,
+            Acking::Adaptive { .. } | Acking::Timer(_) | Acking::Clock(_) => 2,
         };
         if self.owed.1 >= every {
             self.acknowledge(now, near);
         } else if self.owed.1 == 1 {
-            self.owed_until = due;
+            self.owed_until = habits.acks_late(now, skipped);
         }
     }
 
@@ -382,7 +381,7 @@ impl Load<'_> {
         };
         let Come { bytes: come, windows, .. } = &mut self.buffers.legs.come[object];
         let come = *come;
-        let ends = [head.min(come), if is_whole { windows.whole(come, head) } else { come }];
+        let ends = [head, if is_whole { windows.whole(come, head) } else { come }];
         for end in &ends[usize::from(!is_whole || come < head)..] {
             let Some(held) = &mut self.buffers.legs.come[object].held else { return };
             let bytes = end.saturating_sub(come - held.bytes);
@@ -429,7 +428,7 @@ impl Load<'_> {
     pub(crate) fn pass_on(&mut self, leg: usize) {
         let Some(near) = self.near else { return };
         let habits = Habits::of(&near.tcp);
-        while let Some((held, bytes)) = self.buffers.legs.legs[leg].next(self.now, near, &habits) {
+        while let Some((held, bytes)) = self.buffers.legs.legs[leg].next((self.now, self.skipped), near, &habits) {
             let clock = self.clock();
             let ledger = self.buffers.legs.come[held.object].account(clock, &held);
             self.read_response((held.place, ledger), held.object, bytes, held.link);
@@ -517,7 +516,7 @@ mod tests {
         leg.hold(held(bytes));
         while !leg.held.is_empty() {
             let mut passed = 0;
-            while let Some((_, bytes)) = leg.next(now, near, &habits) {
+            while let Some((_, bytes)) = leg.next((now, Ticks::ZERO), near, &habits) {
                 passed += bytes;
             }
             all.push((passed, now.whole(Ticks::from_millis(1))));
