@@ -82,6 +82,21 @@ fn what_http_3_loses_in_full_queues_is_missed_as_soon_as_predicted() {
     }
 }
 
+/// QUIC's receiver tells of room when a quarter of its window is free, so that a window lasts for less than one a round trip.
+#[test]
+fn what_http_3_waits_for_room_is_predicted() {
+    for (window, page) in [
+        ("tcp.max_window=20 kB", ["page.objects=3", "page.size=200 kB"]),
+        ("tcp.max_window=64 kB", ["page.objects=1", "page.size=1 MB"]),
+        ("tcp.max_window=100 kB", ["page.objects=40", "page.size=30 kB"]),
+    ] {
+        let settings = [&[window, "http.version=3"][..], &page].concat();
+        let (error, simulated) = beside_the_model("demo", &settings).expect("nothing is late");
+        println!("{settings:?}: {simulated:.6} s, model {:+.4} %", 100.0 * error);
+        assert!(error.abs() < 0.005, "{settings:?}: {:.2} % off", 100.0 * error);
+    }
+}
+
 const PROFILES: [&str; 2] = ["tcp.profile=rfc", "tcp.profile=linux"];
 
 #[test]

@@ -46,6 +46,8 @@ pub(crate) struct Habits {
     pub(crate) autotunes: bool,
     /// Payload that the sender holds at its largest, sent or not.
     pub(crate) send_buffer: u64,
+    /// Of room the receiver tells a quarter of it at a time, and the sender fills it to the last byte (RFC 9000 §4.1).
+    pub(crate) grants_quarters: bool,
     /// The congestion window counts segments however small.
     pub(crate) counts_segments: bool,
     /// What may leave at once leaves in batches ([`super::batch`]).
@@ -78,7 +80,15 @@ impl Habits {
     /// not grow (RFC 9002 §7.8), and none decays; a packet is missed by time too, and its end is asked for (RFC 9002 §6.1.2, §6.2).
     pub(crate) fn of_quic(config: &TcpConfig) -> Self {
         let plain = Self::of(&TcpConfig { profile: Profile::Rfc, first_ack: FirstAck::Delayed, ..config.clone() });
-        Self { acking: Acking::Timer(MS(25)), byte_counting: true, validates: true, sack: true, rack: true, ..plain }
+        Self {
+            acking: Acking::Timer(MS(25)),
+            byte_counting: true,
+            validates: true,
+            grants_quarters: true,
+            sack: true,
+            rack: true,
+            ..plain
+        }
     }
 
     /// RWBP's: nothing but its acknowledgements is like TCP's. How long fewer than `every` wait is not given: TCP's 200 ms.
@@ -102,6 +112,7 @@ impl Habits {
             plain_reno: config.congestion == Congestion::Reno,
             autotunes: false,
             send_buffer: NO_LIMIT,
+            grants_quarters: false,
             counts_segments: false,
             batches: false,
             reaction: Ticks::ZERO,

@@ -123,6 +123,7 @@ impl Receiver {
         }
         self.pending.last_sent = data.sent;
         let grew = self.offer.data_arrived(&data, self.arrived);
+        let grants = self.habits.grants_quarters && self.grant();
         let at = match self.habits.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
             Acking::Timer(_) | Acking::Clock(_) if self.segments >= 2 || (first && self.habits.first_at_once) => {
@@ -132,9 +133,19 @@ impl Receiver {
             Acking::Count { delay, .. } | Acking::Timer(delay) => data.now + delay,
             Acking::Clock(period) => next_tick(period, data.now, self.skipped),
         };
-        let at = if data.fin { data.now } else { at };
+        let at = if data.fin || grants { data.now } else { at };
         self.last_arrival = Some(data.now);
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// Offers a quarter more once there is room for it.
+    fn grant(&mut self) -> bool {
+        let edge = self.arrived.saturating_add(self.offer.size);
+        let is_due = edge - self.edge >= (self.offer.size / 4).max(1);
+        if is_due {
+            self.edge = edge;
+        }
+        is_due
     }
 
     /// tcp_event_data_recv(), __tcp_ack_snd_check().
@@ -205,8 +216,10 @@ impl Receiver {
         }
         let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
         (self.told, self.segments) = (self.arrived, 0);
-        self.edge = self.edge.max(self.arrived.saturating_add(self.offer.size));
-        Ack { up_to: self.arrived, offer: self.offer.size, held, echo: self.echo, ..self.pending }
+        if !self.habits.grants_quarters {
+            self.edge = self.edge.max(self.arrived.saturating_add(self.offer.size));
+        }
+        Ack { up_to: self.arrived, offer: self.edge - self.arrived, held, echo: self.echo, ..self.pending }
     }
 
     /// All bytes before this have arrived.
@@ -232,7 +245,8 @@ impl Receiver {
     pub(crate) fn fingerprint(&self, now: Ticks) -> [u64; 4] {
         let due = self.due.map_or(0, |due| due.since(now).raw() + 1);
         let flags = u64::from(self.quick) * 4 + u64::from(self.segments) * 2 + u64::from(self.answering);
-        [due, flags, self.delay.raw(), self.offer.size]
+        let room = if self.habits.grants_quarters { self.edge - self.arrived } else { self.offer.size };
+        [due, flags, self.delay.raw(), room]
     }
 }
 
@@ -404,6 +418,20 @@ mod tests {
             .collect();
         assert_eq!(offers[..2], [65_160 + 2 * 1448, 65_160 + 4 * 1448]);
         assert_eq!(offers[6..], [80_896, 80_896], "158 of each 256 bytes of 128 KiB");
+    }
+
+    #[test]
+    fn quic_tells_of_room_a_quarter_of_the_window_at_a_time() {
+        let config = TcpConfig { max_window: Some(Bytes::kb(10)), ..TcpConfig::of(Profile::Rfc) };
+        let mut receiver = Receiver::new(&config, &Habits::of_quic(&config));
+        let rooms = [(0, 3000), (1, 2000), (2, 200), (3, 300)].map(|(ms, payload)| {
+            let arrival = Arrival { now: MS(ms), payload, push: false, fin: false, sent: MS(0), echo: MS(0) };
+            receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
+            let is_due = receiver.due == Some(MS(ms));
+            (is_due, if is_due { receiver.acknowledge(MS(ms), false).offer } else { 0 })
+        });
+        // The second waits for another one, which tells of no room.
+        assert_eq!(rooms, [(true, 10_000), (false, 0), (true, 7800), (true, 10_000)]);
     }
 
     #[test]
