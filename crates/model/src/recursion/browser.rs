@@ -51,6 +51,8 @@ pub(crate) struct Progress {
     /// How long the browser waits from there until it asks, and waited before it read the name.
     pub(crate) waits: Ticks,
     pub(crate) pushed_by: Option<usize>,
+    /// Its place among what is pushed, from 1; what is asked for goes before.
+    pub(crate) push_order: usize,
     /// The connection over which a box fetches it.
     pub(crate) behind: Option<Behind>,
     /// It comes unasked, and the browser has not asked for it yet: it waits where it has come to.

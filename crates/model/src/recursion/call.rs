@@ -13,6 +13,9 @@ use super::ticks::Ticks;
 use super::wire::ends;
 use farhop_scenario::Flights;
 
+/// Most of what is said that a frame of farhop's tunnel carries.
+pub(crate) const FRAME: u64 = 16 << 10;
+
 /// More connections between two proxies than this are a mistake.
 const MOST_CARRIERS: usize = 1024;
 
@@ -53,6 +56,24 @@ impl Call {
             behind,
             crossing: [(0, 0); 2],
         }
+    }
+}
+
+impl Connection {
+    /// Something is asked for over a call. What one asks for in one instant is in a frame, which is read when all of it has come.
+    pub(crate) fn ask_in_frame(&mut self, call: usize, now: Ticks, exchange: Exchange) {
+        let (last, at, bytes) = self.frame;
+        let joins = last == call && at == now && bytes > 0 && bytes + exchange.request <= FRAME;
+        let first = self.asked.iter_mut().rfind(|other| other.request > 0).filter(|_| joins);
+        let (own, bytes) = match first {
+            Some(first) => {
+                first.request += exchange.request;
+                (0, bytes + exchange.request)
+            }
+            None => (exchange.request, exchange.request),
+        };
+        self.asked.push_back(Exchange { request: own, ..exchange });
+        self.frame = (call, now, bytes);
     }
 }
 
@@ -202,8 +223,13 @@ impl Load<'_> {
     /// The client sends what it asks on a call; whether it has left. Where calls share connections all of one instant leaves together.
     pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) -> bool {
         let place = self.carrier(call, Side::Client, exchange.request);
+        self.speak_near(call);
         let connection = &mut self.buffers.connections[place];
-        connection.asked.push_back(exchange);
+        if self.parameters.has_frames() && self.parameters.carriers() > 0 {
+            connection.ask_in_frame(call, self.now, exchange);
+        } else {
+            connection.asked.push_back(exchange);
+        }
         connection.client.write(exchange.request);
         self.parameters.carriers() == 0 && self.run_program(place, Side::Client)
     }

@@ -328,6 +328,8 @@ pub(crate) struct Connection {
     /// Requests on the way or being answered, oldest first; how many bytes of them have arrived.
     pub(crate) asked: VecDeque<Exchange>,
     pub(crate) request_bytes: u64,
+    /// Where frames go: which call has last asked for something, when, and how many bytes are in its frame.
+    pub(crate) frame: (usize, Ticks, u64),
     /// The server's SYN-ACK was sent then and is not yet acknowledged.
     pub(crate) syn_ack_sent: Option<Ticks>,
     /// A SYN has arrived, the one that was sent then; and an answer to it.
@@ -363,6 +365,7 @@ impl Connection {
             open: false,
             asked: VecDeque::new(),
             request_bytes: 0,
+            frame: (0, Ticks::ZERO, 0),
             syn_ack_sent: None,
             syn_arrived: false,
             answered_hello: Ticks::ZERO,
@@ -386,7 +389,7 @@ impl Connection {
     pub(crate) fn begin(&mut self) {
         self.generation += 1;
         (self.open, self.closing) = (true, false);
-        self.request_bytes = 0;
+        (self.request_bytes, self.frame) = (0, (0, Ticks::ZERO, 0));
         self.asked.clear();
         self.answering.clear();
         self.buffer.clear();

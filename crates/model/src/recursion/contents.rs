@@ -3,7 +3,7 @@
 //! each), and how the receiver finds out what is missing.
 
 use super::breakdown::Ledger;
-use super::connection::{Kind, Packet, Side};
+use super::connection::{Content, Kind, Packet, Side};
 use super::load::{Load, Planned};
 use super::ticks::{Pace, Ticks};
 use std::collections::VecDeque;
@@ -84,7 +84,7 @@ impl Load<'_> {
         let (object, bytes) = (usize::try_from(packet.start).unwrap_or(usize::MAX), packet.payload());
         if self.near.is_some() {
             let ledger = self.content_ledger(object);
-            self.come_near((NOWHERE, ledger), object, bytes, packet.link);
+            self.come_near((NOWHERE, ledger), Content::Object(object), bytes, packet.link);
         } else if !self.buffers.browser.takes_quietly(object, bytes) {
             let ledger = self.content_ledger(object);
             self.read_response((NOWHERE, ledger), object, bytes, packet.link);

@@ -3,7 +3,7 @@
 use super::connection::Turns;
 use super::near::Near;
 use super::route::{Hop, MOST_HOPS, Route};
-use super::ticks::Ticks;
+use super::ticks::{Pace, Ticks};
 use super::workload::Workload;
 use farhop_scenario::{
     self as scenario, ChannelConfig, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DirectionConfig, Dns, Flights, HEADER_BYTES,
@@ -98,7 +98,7 @@ impl HopParameters {
     /// Packets have so many bytes less of headers than TCP's.
     fn hop(&self, spared: u64) -> Hop {
         let (sent, carried) = self.redundancy;
-        let pace = super::ticks::Pace::of(self.rate, (sent.get(), carried.get()));
+        let pace = Pace::of(self.rate, (sent.get(), carried.get()));
         let overhead = i64::try_from(self.overhead.get()).unwrap_or(i64::MAX).saturating_sub_unsigned(spared);
         Hop::new(pace, overhead, Ticks::of(self.delay), self.queue)
     }
@@ -346,6 +346,23 @@ impl Parameters {
     /// Boxes that have a connection up read what is asked for, whatever connections of the client's it comes on.
     pub(crate) fn reads_requests(&self) -> bool {
         self.is_established && self.pushed > 0
+    }
+
+    /// What crosses the far link are frames, which are read when they are whole.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.control == Control::FixedRate && self.flow.is_none()
+    }
+
+    /// What a box sends that keeps to the link's rate: where more comes to it later, which may go before what waits, nothing leaves earlier.
+    pub(crate) fn link_pace(&self) -> Option<Pace> {
+        let [_, link, _] = &self.down;
+        let comes_later = self.delays.behind.is_some_and(|behind| behind.round_trip > Duration::ZERO);
+        let mss = self.tcp.mss.get();
+        let wire = mss + HEADER_BYTES.get() + link.overhead.get();
+        let (sent, carried) = link.redundancy;
+        let factors = [wire * u64::from(sent.get()), mss * u64::from(carried.get())].map(u32::try_from);
+        let [Ok(wire), Ok(payload)] = factors else { return None };
+        (self.has_frames() && comes_later && link.rate.is_some()).then(|| Pace::of(link.rate, (wire, payload)))
     }
 
     /// Requests that a connection carries at once.

@@ -22,9 +22,9 @@ impl Load<'_> {
             }
             self.note_crossed(content, Side::Server, bytes);
             match content {
-                Content::Object(object) if self.near.is_some() => {
+                content if self.near.is_some() => {
                     let ledger = self.buffers.connections[place].ledger;
-                    self.come_near((place, ledger), object, bytes, link);
+                    self.come_near((place, ledger), content, bytes, link);
                 }
                 Content::Object(object) if self.buffers.browser.takes_quietly(object, bytes) => {}
                 Content::Object(object) => {

@@ -2,7 +2,7 @@
 
 use super::behind::Behind;
 use super::connection::{Answer, Content, Exchange, Side};
-use super::load::{Load, Making};
+use super::load::{Buffers, Load, Making};
 use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
 use super::workload::WorkloadObject;
@@ -118,9 +118,7 @@ impl Load<'_> {
     /// `bytes` of a response leave, over the connection that the call takes.
     fn send_response(&mut self, making: Making, call: Option<usize>, bytes: u64) {
         let content = making.exchange.content;
-        if let Content::Object(object) = content {
-            self.note_window(object, bytes);
-        }
+        self.note_window(content, bytes);
         let call = call.filter(|_| self.parameters.carriers() > 0);
         let place = call.map_or(making.connection, |call| self.carrier(call, Side::Server, bytes));
         let connection = &mut self.buffers.connections[place];
@@ -132,7 +130,13 @@ impl Load<'_> {
             }
         };
         let call = call.unwrap_or(place);
-        connection.answering.push_back(Answer { content, call, bytes, urgency, in_turns });
+        let answer = Answer { content, call, bytes, urgency, in_turns };
+        if self.parameters.has_frames() {
+            self.join_flow(place, answer);
+        } else {
+            connection.answering.push_back(answer);
+        }
+        let connection = &mut self.buffers.connections[place];
         connection.fill_buffer(self.turns, self.parameters.tcp.mss.get());
         // What comes to it over another connection comes packet by packet.
         let first = if self.parameters.is_relayed { bytes.min(self.parameters.tcp.mss.get()) } else { bytes };
@@ -144,6 +148,21 @@ impl Load<'_> {
         }
     }
 
+    /// Farhop's boxes send the most urgent flow first, of these the one that first had something to send, until it has no more.
+    fn join_flow(&mut self, place: usize, answer: Answer) {
+        let Buffers { connections, browser, .. } = &mut *self.buffers;
+        let reads = self.parameters.reads_requests();
+        let flow = |answer: &Answer| match answer.content {
+            Content::Object(object) if reads => (browser.objects[object].push_order, object),
+            _ => (0, answer.call),
+        };
+        let (own, answering) = (flow(&answer), &mut connections[place].answering);
+        let same = answering.iter().rposition(|other| flow(other) == own);
+        let before = || answering.iter().position(|other| flow(other).0 > own.0);
+        let at = same.map(|index| index + 1).or_else(before).unwrap_or(answering.len());
+        answering.insert(at, answer);
+    }
+
     /// The server sends what a document names without being asked.
     fn push_named(&mut self, making: Making, by: usize, behind: Option<Behind>) {
         if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
@@ -153,7 +172,7 @@ impl Load<'_> {
         let mut course = Course { now: self.now, skipped: self.skipped, come: 0, size, behind };
         let mut fetches =
             Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
-        for &(at, object) in self.workload.named_by(by).iter().take(self.parameters.pushed) {
+        for (order, &(at, object)) in self.workload.named_by(by).iter().take(self.parameters.pushed).enumerate() {
             fetches.now = course.reaches(header + at, self.parameters);
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             let is_withheld = self.workload.has_delays() || self.answers_near();
@@ -162,7 +181,7 @@ impl Load<'_> {
             let exchange = Exchange { content, request: 0, response };
             let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
             let progress = &mut self.buffers.browser.objects[object];
-            (progress.header, progress.behind) = (header, behind);
+            (progress.header, progress.behind, progress.push_order) = (header, behind, order + 1);
             self.make(Making { ready, exchange, ..making });
         }
     }

@@ -272,7 +272,9 @@ impl Load<'_> {
         if connection.answering.len() > 1 && self.parameters.interleaves() {
             return 0;
         }
-        if connection.buffer.iter().any(|chunk| chunk.content != content) {
+        // Of what is left out nobody knows where its frames end.
+        let waits_near = self.near.is_some() && self.parameters.has_frames();
+        if waits_near || connection.buffer.iter().any(|chunk| chunk.content != content) {
             return 0;
         }
         let ahead = connection.stream.iter().chain(&connection.buffer);
@@ -286,7 +288,7 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
         let mss = self.mss;
-        if self.near.is_some() || self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
+        if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
             return;
         }
         let segments = self.uneventful(place) / mss;

@@ -55,7 +55,7 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         let redundancy = (u32::try_from(mss + FLOW_HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
         let pace = parameters.flow.and_then(|flow| flow.rate).map(|rate| Pace::of(Some(rate), redundancy));
         client.sender.keep_to(pace);
-        server.sender.keep_to(pace);
+        server.sender.keep_to(pace.or_else(|| parameters.link_pace()));
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());

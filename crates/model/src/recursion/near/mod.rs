@@ -8,20 +8,23 @@
 //! trip, two on a new connection, and one thing after the other on each. Left out: losses and queues in the lan, HyStart, the windows
 //! for requests, and all of it for pages beyond 32 MiB.
 
+mod leg;
+
 use super::breakdown::Ledger;
 use super::browser::Progress;
+use super::call::FRAME;
+use super::connection::Content;
 use super::habits::{Acking, Habits};
 use super::load::{Load, Planned};
-use super::parameters::{Control, Http, Parameters};
+use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
 use super::workload::Workload;
-use farhop_scenario::{Scenario, TcpConfig};
+use farhop_scenario::{Congestion, Scenario, TcpConfig};
 use farhop_units::Bytes;
+use leg::{Held, Leg, State};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most of a response that a frame of farhop's tunnel carries.
-const FRAME: u64 = 16 << 10;
 /// Of larger pages, which are not gone through packet by packet, nothing waits.
 const MOST_BYTES: Bytes = Bytes::new(1 << 25);
 /// A window that never limits, with room to add to.
@@ -52,6 +55,12 @@ impl Near {
         is_waited_for.then_some(Self { round_trip, tcp, connections, http, answered: Bytes::ZERO })
     }
 
+    /// What BBR has on the way at least once anything has been acknowledged (bbr_cwnd_min_target).
+    fn least(&self) -> u64 {
+        let segments = if self.tcp.congestion == Congestion::Bbr { 4 } else { 1 };
+        self.tcp.mss.get().saturating_mul(segments)
+    }
+
     fn largest(&self) -> u64 {
         self.tcp.max_window.map_or(NO_LIMIT, Bytes::get).clamp(1, NO_LIMIT)
     }
@@ -61,175 +70,7 @@ impl Near {
     }
 }
 
-/// Part of a response that has come to the terminal.
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    object: usize,
-    bytes: u64,
-    /// Over which connection, in what time on its serializers, and what that had waited for at that clock.
-    place: usize,
-    link: Ticks,
-    ledger: Ledger,
-    at: Ticks,
-}
-
-/// Where a connection is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Opening,
-    Up,
-    Closed,
-}
-
-/// The time in a load, and what was left out before.
-type Clocks = (Ticks, Ticks);
-
-/// One connection: the terminal's sending and the client's acknowledging.
-#[derive(Debug)]
-struct Leg {
-    host: usize,
-    /// Something that was asked for on it has not all come.
-    is_busy: bool,
-    state: State,
-    window: u64,
-    in_flight: u64,
-    /// The most that was under way in this round trip and the one before, and when this one ends.
-    used: [u64; 2],
-    round_ends: Ticks,
-    /// When acknowledgements come back, and of how much.
-    acks: VecDeque<(Ticks, u64)>,
-    /// Arrived and not acknowledged: how much, in how many segments, and when it will be.
-    owed: (u64, u32),
-    owed_until: Ticks,
-    /// Segments that have arrived.
-    segments: u32,
-    last: Ticks,
-    held: VecDeque<Held>,
-    /// When it is looked at again.
-    due: Ticks,
-}
-
-impl Leg {
-    fn new(near: &Near, host: usize) -> Self {
-        // Linux's window is not in use by an answer.
-        let is_counted = !Habits::of(&near.tcp).validates;
-        let grown = if is_counted { near.answered.min(near.tcp.mss).get() } else { 0 };
-        Self {
-            host,
-            is_busy: false,
-            state: State::Up,
-            window: (near.initial() + grown).min(near.largest()),
-            in_flight: 0,
-            used: [0; 2],
-            round_ends: Ticks::ZERO,
-            acks: VecDeque::new(),
-            owed: (0, 0),
-            owed_until: Ticks::NEVER,
-            segments: u32::from(near.answered > Bytes::ZERO),
-            last: Ticks::ZERO,
-            held: VecDeque::new(),
-            due: Ticks::NEVER,
-        }
-    }
-
-    fn hold(&mut self, piece: Held) {
-        match self.held.back_mut().filter(|last| last.object == piece.object) {
-            Some(last) => *last = Held { bytes: last.bytes + piece.bytes, ..piece },
-            None => self.held.push_back(piece),
-        }
-    }
-
-    /// Takes in the acknowledgements that are back at `now`.
-    fn catch_up(&mut self, now: Ticks, near: &Near, habits: &Habits) {
-        if self.owed.1 > 0 && self.owed_until <= now {
-            self.acknowledge(self.owed_until, near);
-        }
-        while let Some((_, bytes)) = self.acks.pop_front_if(|(back, _)| *back <= now) {
-            self.in_flight -= bytes;
-            if !habits.validates || 2 * self.used[0].max(self.used[1]) > self.window {
-                let growth = if habits.byte_counting { bytes } else { bytes.min(near.tcp.mss.get()) };
-                self.window = (self.window + growth).min(near.largest());
-            }
-        }
-    }
-
-    fn acknowledge(&mut self, at: Ticks, near: &Near) {
-        let (bytes, _) = core::mem::take(&mut self.owed);
-        self.acks.push_back((at + Ticks::of(near.round_trip), bytes));
-        self.owed_until = Ticks::NEVER;
-    }
-
-    /// The next segment that may go at `now`: where it belongs, and of how many bytes.
-    fn next(&mut self, (now, skipped): Clocks, near: &Near, habits: &Habits) -> Option<(Held, u64)> {
-        self.catch_up(now, near, habits);
-        let mss = near.tcp.mss.get();
-        let first = *self.held.front()?;
-        let bytes = first.bytes.min(mss);
-        // Linux counts segments, however small.
-        let cost = if habits.counts_segments { mss } else { bytes };
-        if self.in_flight == 0 {
-            self.restart_after_idle(now, near, habits);
-        } else if self.in_flight + cost > self.window {
-            return None;
-        }
-        match self.held.front_mut() {
-            Some(left) if left.bytes > bytes => left.bytes -= bytes,
-            _ => _ = self.held.pop_front(),
-        }
-        (self.in_flight, self.last, self.segments) = (self.in_flight + cost, now, self.segments.saturating_add(1));
-        if now >= self.round_ends {
-            (self.used, self.round_ends) = ([0, self.used[0]], now + Ticks::of(near.round_trip));
-        }
-        self.used[0] = self.used[0].max(self.in_flight);
-        let pushes = self.held.is_empty() || self.in_flight + cost > self.window;
-        self.receive((now, skipped), cost, pushes, (near, habits));
-        Some((first, bytes))
-    }
-
-    /// The client acknowledges, or waits for more: not where Linux's sender `pushes`, since what it has or may send ends here.
-    fn receive(&mut self, (now, skipped): Clocks, cost: u64, pushes: bool, (near, habits): (&Near, &Habits)) {
-        self.owed = (self.owed.0 + cost, self.owed.1 + 1);
-        let every = match habits.acking {
-            Acking::Adaptive { quick } if self.segments <= quick || pushes => 1,
-            Acking::Timer(_) | Acking::Clock(_) if habits.first_at_once && self.segments == 1 => 1,
-            Acking::Count { every, .. } => every,
-            Acking::Adaptive { .. } | Acking::Timer(_) | Acking::Clock(_) => 2,
-        };
-        if self.owed.1 >= every {
-            self.acknowledge(now, near);
-        } else if self.owed.1 == 1 {
-            self.owed_until = habits.acks_late(now, skipped);
-        }
-    }
-
-    fn restart_after_idle(&mut self, now: Ticks, near: &Near, habits: &Habits) {
-        let round_trip = Ticks::of(near.round_trip);
-        let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
-        let timeouts = now.since(self.last).whole(timeout);
-        if timeouts > 0 {
-            let least = near.initial().min(self.window);
-            let rest = if habits.gentle_restart { self.window >> timeouts.min(63) } else { least };
-            self.window = rest.max(least);
-            self.used = [0; 2];
-        }
-    }
-
-    /// When something changes that what is held may wait for.
-    fn next_change(&self, near: &Near) -> Ticks {
-        let back = if self.owed.1 > 0 { self.owed_until + Ticks::of(near.round_trip) } else { Ticks::NEVER };
-        self.acks.front().map_or(back, |(at, _)| back.min(*at))
-    }
-
-    fn bring_forward(&mut self, span: Ticks) {
-        self.acks.iter_mut().for_each(|(at, _)| *at = at.since(span));
-        for time in [&mut self.owed_until, &mut self.due] {
-            *time = if *time == Ticks::NEVER { *time } else { time.since(span) };
-        }
-        (self.last, self.round_ends) = (self.last.since(span), self.round_ends.since(span));
-    }
-}
-
-/// What has come to the terminal of one object.
+/// What has come to the terminal of one object, or of keys.
 #[derive(Debug, Clone, Copy, Default)]
 struct Come {
     bytes: u64,
@@ -294,8 +135,9 @@ impl Windows {
 pub(crate) struct Legs {
     /// By the client's connection; where the box answers by itself, as they were opened.
     legs: Vec<Leg>,
-    /// By object.
+    /// By object; and by the client's connection what is said about keys.
     come: Vec<Come>,
+    keys: Vec<Come>,
     /// Pushed objects that the client asks for once a connection is free, the oldest first, and their hosts.
     waiting: VecDeque<(usize, usize)>,
 }
@@ -306,6 +148,7 @@ impl Legs {
         self.waiting.clear();
         self.come.clear();
         self.come.resize(objects, Come::default());
+        self.keys.clear();
     }
 
     pub(crate) fn bring_forward(&mut self, span: Ticks) {
@@ -316,6 +159,15 @@ impl Legs {
     pub(crate) fn renew(&mut self, place: usize, near: &Near, host: usize) {
         self.grow_to(place, near, host);
         self.legs[place] = Leg::new(near, host);
+        self.keys.resize(self.keys.len().max(place + 1), Come::default());
+        self.keys[place] = Come::default();
+    }
+
+    fn come_of(&mut self, content: Content) -> &mut Come {
+        match content {
+            Content::Keys { call } => &mut self.keys[call],
+            Content::Object(object) => &mut self.come[object],
+        }
     }
 
     /// There are connections up to this place.
@@ -347,11 +199,6 @@ impl Parameters {
     pub(crate) fn near(&self, workload: &Workload) -> Option<&Near> {
         self.near.as_ref().filter(|_| workload.total() <= MOST_BYTES)
     }
-
-    /// What crosses the far link are frames, which are read when they are whole.
-    fn has_frames(&self) -> bool {
-        self.control == Control::FixedRate && self.flow.is_none()
-    }
 }
 
 impl Load<'_> {
@@ -360,30 +207,45 @@ impl Load<'_> {
         self.near.is_some() && self.parameters.pushed > 0
     }
 
-    /// `bytes` of a response have come to the terminal, over a connection for which time went as its ledger says.
-    pub(crate) fn come_near(&mut self, (place, ledger): (usize, Ledger), object: usize, bytes: u64, link: Ticks) {
-        let piece = Held { object, bytes, place, link, ledger, at: self.clock() };
-        let come = &mut self.buffers.legs.come[object];
+    /// `bytes` of what the server says have come to the terminal, over a connection for which time went as its ledger says.
+    pub(crate) fn come_near(&mut self, (place, ledger): (usize, Ledger), content: Content, bytes: u64, link: Ticks) {
+        let piece = Held { content, bytes, place, link, ledger, at: self.clock() };
+        let come = self.buffers.legs.come_of(content);
         come.bytes += bytes;
         let before = come.held.map_or(0, |held| held.bytes);
         come.held = Some(Held { bytes: before + bytes, ..piece });
-        self.hand_over(object);
+        self.hand_over(content);
     }
 
-    /// What has come whole of a response goes to the client, once that has asked for it.
-    fn hand_over(&mut self, object: usize) {
-        let Some(leg) = self.leg_of(object) else { return };
+    /// The client says something on one of its connections, which acknowledges what has come on it.
+    pub(crate) fn speak_near(&mut self, leg: usize) {
+        if let Some(near) = self.near
+            && let Some(leg) = self.buffers.legs.legs.get_mut(leg)
+        {
+            leg.speak(self.now, near);
+        }
+    }
+
+    /// What has come whole goes to the client, once that has asked for it.
+    fn hand_over(&mut self, content: Content) {
+        let leg = match content {
+            Content::Keys { call } => Some(call),
+            Content::Object(object) => self.leg_of(object),
+        };
+        let Some(leg) = leg else { return };
         let is_whole = self.parameters.has_frames();
         // A box that cannot read what comes passes on what comes alone: the server's first segment.
-        let head = match self.near {
-            Some(near) if self.parameters.pushed == 0 => near.tcp.mss.get(),
-            _ => self.workload.header(object, self.parameters.response_header_bytes),
+        let head = match (self.near, content) {
+            (_, Content::Object(object)) if self.parameters.pushed > 0 => {
+                self.workload.header(object, self.parameters.response_header_bytes)
+            }
+            (near, _) => near.map_or(0, |near| near.tcp.mss.get()),
         };
-        let Come { bytes: come, windows, .. } = &mut self.buffers.legs.come[object];
+        let Come { bytes: come, windows, .. } = self.buffers.legs.come_of(content);
         let come = *come;
         let ends = [head, if is_whole { windows.whole(come, head) } else { come }];
         for end in &ends[usize::from(!is_whole || come < head)..] {
-            let Some(held) = &mut self.buffers.legs.come[object].held else { return };
+            let Some(held) = &mut self.buffers.legs.come_of(content).held else { return };
             let bytes = end.saturating_sub(come - held.bytes);
             if bytes > 0 {
                 let piece = Held { bytes, ..*held };
@@ -417,10 +279,10 @@ impl Load<'_> {
         legs.come[object].leg
     }
 
-    /// So much of a response is at the gateway at once.
-    pub(crate) fn note_window(&mut self, object: usize, bytes: u64) {
+    /// So much of what the server says is at the gateway at once.
+    pub(crate) fn note_window(&mut self, content: Content, bytes: u64) {
         if self.near.is_some() && self.parameters.has_frames() {
-            self.buffers.legs.come[object].windows.note(bytes);
+            self.buffers.legs.come_of(content).windows.note(bytes);
         }
     }
 
@@ -429,9 +291,14 @@ impl Load<'_> {
         let Some(near) = self.near else { return };
         let habits = Habits::of(&near.tcp);
         while let Some((held, bytes)) = self.buffers.legs.legs[leg].next((self.now, self.skipped), near, &habits) {
-            let clock = self.clock();
-            let ledger = self.buffers.legs.come[held.object].account(clock, &held);
-            self.read_response((held.place, ledger), held.object, bytes, held.link);
+            match held.content {
+                Content::Keys { call } => self.read_keys(call, bytes),
+                Content::Object(object) => {
+                    let clock = self.clock();
+                    let ledger = self.buffers.legs.come[object].account(clock, &held);
+                    self.read_response((held.place, ledger), object, bytes, held.link);
+                }
+            }
         }
         let leg_of = &mut self.buffers.legs.legs[leg];
         let due = leg_of.next_change(near);
@@ -457,12 +324,15 @@ impl Load<'_> {
             && let Some((object, _)) = self.buffers.legs.waiting.remove(next)
         {
             self.buffers.legs.legs[leg].is_busy = true;
+            self.speak_near(leg);
             self.buffers.browser.await_pushed(object);
             self.plan(due, Planned::Answer { object, leg });
         }
         while self.buffers.legs.wants_another(near, host) {
             let leg = self.buffers.legs.legs.len();
-            self.buffers.legs.legs.push(Leg { state: State::Opening, ..Leg::new(near, host) });
+            let mut opening = Leg::new(near, host);
+            opening.state = State::Opening;
+            self.buffers.legs.legs.push(opening);
             // What was acknowledged before the client's program connects lets segments go that are ahead of the answer.
             let connects = Habits::of(&near.tcp).waking.max(Ticks::from_nanos(1));
             self.plan(due + connects, Planned::Open { leg });
@@ -481,7 +351,7 @@ impl Load<'_> {
     pub(crate) fn answer_near(&mut self, object: usize, leg: usize) {
         self.buffers.browser.objects[object].withheld = false;
         self.buffers.legs.come[object].leg = Some(leg);
-        self.hand_over(object);
+        self.hand_over(Content::Object(object));
     }
 
     /// All of an object has come to the client, which asks for the next one.
@@ -492,68 +362,5 @@ impl Load<'_> {
         (leg.is_busy, leg.state) = (false, if near.http == Http::Http10 { State::Closed } else { State::Up });
         let host = leg.host;
         self.ask_waiting(host);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use farhop_scenario::open;
-
-    fn near(round_trip_ms: u64, assignments: &[&str]) -> Near {
-        let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
-        let scenario = open("demo", &assignments).unwrap();
-        Near::of(&scenario, Duration::from_millis(round_trip_ms)).expect("something waits")
-    }
-
-    fn held(bytes: u64) -> Held {
-        Held { object: 0, bytes, place: 0, link: Ticks::ZERO, ledger: Ledger::default(), at: Ticks::ZERO }
-    }
-
-    /// What goes on of so many bytes that are there at once, and when, in ms.
-    fn windows(near: &Near, leg: &mut Leg, from_ms: u64, bytes: u64) -> Vec<(u64, u64)> {
-        let (habits, mut now, mut all) = (Habits::of(&near.tcp), Ticks::from_millis(from_ms), Vec::new());
-        leg.hold(held(bytes));
-        while !leg.held.is_empty() {
-            let mut passed = 0;
-            while let Some((_, bytes)) = leg.next((now, Ticks::ZERO), near, &habits) {
-                passed += bytes;
-            }
-            all.push((passed, now.whole(Ticks::from_millis(1))));
-            now = leg.next_change(near);
-        }
-        all
-    }
-
-    fn fresh(near: &Near, bytes: u64) -> Vec<(u64, u64)> {
-        windows(near, &mut Leg::new(near, 0), 0, bytes)
-    }
-
-    #[test]
-    fn each_round_trip_brings_twice_as_much() {
-        let linux = near(40, &["tcp.mss=1000"]);
-        let mut leg = Leg::new(&linux, 0);
-        let first = windows(&linux, &mut leg, 0, 60_000);
-        let by = |ms: u64| first.iter().filter(|(_, at)| *at <= ms).map(|(bytes, _)| bytes).sum::<u64>();
-        assert_eq!([0, 40, 80].map(by), [10_000, 30_000, 60_000], "{first:?}");
-        assert_eq!(windows(&linux, &mut leg, 160, 30_000), [(30_000, 160)], "it stays open");
-        assert_eq!(windows(&linux, &mut leg, 10_000, 30_000)[0], (10_000, 10_000), "until nothing has come for long");
-        let bounded = fresh(&near(40, &["tcp.mss=1000", "tcp.max_window=12 kB"]), 36_000);
-        assert_eq!(bounded, [(10_000, 0), (12_000, 40), (12_000, 80), (2000, 120)]);
-    }
-
-    #[test]
-    fn a_window_of_one_segment_waits_for_what_is_acknowledged_late() {
-        let rfc = ["tcp.mss=1000", "tcp.profile=rfc", "tcp.congestion=reno", "tcp.initial_window=1"];
-        // The first segment is acknowledged at once, which makes two of one.
-        let immediate = near(0, &[&rfc[..], &["tcp.first_ack=immediate"]].concat());
-        assert_eq!(fresh(&immediate, 5000), [(5000, 0)]);
-        let mut leg = Leg::new(&immediate, 0);
-        windows(&immediate, &mut leg, 0, 200);
-        assert_eq!(windows(&immediate, &mut leg, 0, 5000), [(1000, 0), (4000, 200)], "a head does not");
-        let delayed = near(10, &[&rfc[..], &["tcp.first_ack=delayed"]].concat());
-        assert_eq!(fresh(&delayed, 2000), [(1000, 0), (1000, 210)]);
-        let more = ["tcp.profile=rfc", "tcp.initial_window=2"].map(String::from);
-        assert_eq!(Near::of(&open("demo", &more).unwrap(), Duration::ZERO), None);
     }
 }
