@@ -106,8 +106,11 @@ fn mss(parameters: &Parameters) -> u64 {
     parameters.delays.behind.map_or(parameters.tcp.mss, |behind| behind.mss).get()
 }
 
+/// Whole segments, as silly windows are avoided (RFC 1122 §4.2.3.4).
 fn largest(parameters: &Parameters) -> u64 {
-    parameters.tcp.max_window.map_or(u64::MAX / 4, |most| most.get().clamp(1, u64::MAX / 4))
+    let largest = parameters.tcp.max_window.map_or(u64::MAX / 4, |most| most.get().clamp(1, u64::MAX / 4));
+    let mss = mss(parameters).max(1);
+    if largest > 2 * mss { largest / mss * mss } else { largest }
 }
 
 #[cfg(test)]
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!(windows(&[], 80_000), [(10_000, 0), (20_000, 40), (40_000, 80), (10_000, 120)]);
         let rfc = windows(&["tcp.profile=rfc", "tcp.initial_window=2"], 10_000);
         assert_eq!(rfc, [(2000, 0), (3000, 40), (4500, 80), (500, 120)]);
-        assert_eq!(windows(&["tcp.max_window=15 kB"], 40_000), [(10_000, 0), (15_000, 40), (15_000, 80)]);
+        assert_eq!(windows(&["tcp.max_window=15.7 kB"], 40_000), [(10_000, 0), (15_000, 40), (15_000, 80)]);
     }
 
     #[test]

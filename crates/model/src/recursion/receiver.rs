@@ -60,6 +60,10 @@ pub(crate) struct Receiver {
     delay: Ticks,
     answering: bool,
     offer: Offer,
+    /// How long its program takes to read, what it has not read, and when it does.
+    reading: Ticks,
+    unread: u64,
+    read_at: Ticks,
     /// Time that was skipped, by which a clock that ticks on its own has gone on; and when Linux's did, with that time.
     skipped: Ticks,
     tick: Option<Ticks>,
@@ -95,9 +99,25 @@ impl Receiver {
             delay: ATO_MIN,
             answering: false,
             offer,
+            reading: Ticks::ZERO,
+            unread: 0,
+            read_at: Ticks::ZERO,
             skipped: Ticks::ZERO,
             tick: None,
         }
+    }
+
+    /// What arrives is read so long after it: until then there is less room.
+    pub(crate) fn read_after(&mut self, reading: Ticks) {
+        self.reading = reading;
+    }
+
+    /// What the program has not read by now.
+    fn unread(&mut self, now: Ticks) -> u64 {
+        if now >= self.read_at {
+            self.unread = 0;
+        }
+        self.unread
     }
 
     /// The first offer.
@@ -122,6 +142,12 @@ impl Receiver {
             (self.since, self.pending.first_sent) = (data.now, data.sent);
         }
         self.pending.last_sent = data.sent;
+        if self.reading > Ticks::ZERO {
+            if self.unread(data.now) == 0 {
+                self.read_at = data.now + self.reading;
+            }
+            self.unread += data.payload;
+        }
         let grew = self.offer.data_arrived(&data, self.arrived);
         let grants = self.habits.grants_quarters && self.grant();
         let at = match self.habits.acking {
@@ -217,7 +243,8 @@ impl Receiver {
         let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
         (self.told, self.segments) = (self.arrived, 0);
         if !self.habits.grants_quarters {
-            self.edge = self.edge.max(self.arrived.saturating_add(self.offer.size));
+            let room = self.offer.size.saturating_sub(self.unread(now));
+            self.edge = self.edge.max(self.arrived.saturating_add(room));
         }
         Ack { up_to: self.arrived, offer: self.edge - self.arrived, held, echo: self.echo, ..self.pending }
     }
@@ -418,6 +445,23 @@ mod tests {
             .collect();
         assert_eq!(offers[..2], [65_160 + 2 * 1448, 65_160 + 4 * 1448]);
         assert_eq!(offers[6..], [80_896, 80_896], "158 of each 256 bytes of 128 KiB");
+    }
+
+    #[test]
+    fn what_a_program_has_not_read_leaves_less_room() {
+        let config = TcpConfig { max_window: Some(Bytes::kb(16)), ..TcpConfig::of(Profile::Linux) };
+        let mut receiver = Receiver::new(&config, &Habits::of(&config));
+        let mut offers = |reading, times: [u64; 3]| {
+            receiver.read_after(MS(reading));
+            times.map(|ms| {
+                let arrival = Arrival { now: MS(ms), payload: 1448, push: false, fin: false, sent: MS(0), echo: MS(0) };
+                receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
+                receiver.acknowledge(MS(ms), false).offer
+            })
+        };
+        // The edge that was offered is not taken back.
+        assert_eq!(offers(0, [0, 1, 5]), [16_000; 3]);
+        assert_eq!(offers(4, [11, 13, 20]), [14_552, 13_104, 14_552]);
     }
 
     #[test]

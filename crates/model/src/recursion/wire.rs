@@ -57,6 +57,9 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         client.sender.keep_to(pace);
         server.sender.keep_to(pace.or_else(|| parameters.link_pace()));
     }
+    if parameters.is_relayed {
+        client.receiver.read_after(Habits::of(tcp).waking);
+    }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());
     if mode == Mode::Repairing {
