@@ -282,6 +282,8 @@ pub(crate) enum Turns {
 pub(crate) enum Kind {
     Syn,
     SynAck,
+    /// Part of a QUIC server's answer to the first packet, and what acknowledges it.
+    Flight,
     Segment,
     /// Part of a content, which belongs to no connection.
     Content,
@@ -335,6 +337,8 @@ pub(crate) struct Connection {
     /// A SYN has arrived, the one that was sent then; and an answer to it.
     pub(crate) syn_arrived: bool,
     pub(crate) answered_hello: Ticks,
+    /// The end of a QUIC server's flight waits for its beginning to be acknowledged.
+    pub(crate) flight_waits: bool,
     pub(crate) is_up: bool,
     /// Responses that the server has begun and not sent in full, and what of them is on the way to the client, in order.
     pub(crate) answering: VecDeque<Answer>,
@@ -369,6 +373,7 @@ impl Connection {
             syn_ack_sent: None,
             syn_arrived: false,
             answered_hello: Ticks::ZERO,
+            flight_waits: false,
             is_up: false,
             answering: VecDeque::new(),
             buffer: VecDeque::new(),
@@ -397,7 +402,7 @@ impl Connection {
         self.turn = 0;
         self.stream.clear();
         self.syn_ack_sent = None;
-        (self.syn_arrived, self.is_up) = (false, false);
+        (self.syn_arrived, self.is_up, self.flight_waits) = (false, false, false);
         (self.ledger, self.last_arrival, self.late) = (Ledger::default(), Ticks::ZERO, (Ticks::ZERO, Ticks::ZERO));
         (self.mark, self.round_start) = (Mark::default(), Ticks::ZERO);
         self.earliest = (Ticks::NEVER, Ticks::ZERO);

@@ -12,8 +12,9 @@ use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
 use super::fifo::Fifo;
+use super::flight;
 use super::near::{Legs, Near};
-use super::parameters::{Control, Http, Parameters, QUIC_INITIAL, Tls};
+use super::parameters::{Control, Http, Parameters, Tls};
 use super::route::Route;
 use super::sender::Piece;
 use super::skip::Skipping;
@@ -352,6 +353,7 @@ impl<'a> Load<'a> {
             _ if !connection.open || connection.generation != packet.generation => {}
             Kind::Syn => self.syn_arrived(&packet),
             Kind::SynAck => self.syn_ack_arrived(&packet),
+            Kind::Flight => self.flight_arrived(side, &packet),
             Kind::Repetition => self.draw_ack(packet.place(), side),
             Kind::Segment if side == Side::Client => self.segment_arrived_at_client(&packet),
             Kind::Segment => self.segment_arrived_at_server(&packet),
@@ -370,7 +372,7 @@ impl<'a> Load<'a> {
     /// Size of the handshake's packet from `side`.
     pub(crate) fn hello_bytes(&self, side: Side) -> u64 {
         match (self.parameters.http, side) {
-            (Http::Http3, Side::Client) => QUIC_INITIAL,
+            (Http::Http3, Side::Client) => flight::INITIAL,
             (Http::Http3, Side::Server) => {
                 QUIC_ANSWER_OVERHEAD + Tls::Tls13.rounds().iter().map(|round| round.server.get()).sum::<u64>()
             }
@@ -389,7 +391,11 @@ impl<'a> Load<'a> {
         connection.syn_ack_sent = Some(now);
         connection.server.receiver.note_timestamp(0, packet.sent);
         let answer = Packet { kind: Kind::SynAck, ..*packet };
-        self.put(Side::Server, answer, self.hello_bytes(Side::Server));
+        if self.parameters.http == Http::Http3 {
+            self.begin_flight(answer);
+        } else {
+            self.put(Side::Server, answer, self.hello_bytes(Side::Server));
+        }
         self.await_answer(place, Side::Server);
     }
 
@@ -404,7 +410,7 @@ impl<'a> Load<'a> {
         connection.client.sender.update_offer(0, offer);
         if self.parameters.http == Http::Http3 {
             // The end of the client's handshake, ahead of its first request.
-            self.up.pass(now, QUIC_INITIAL);
+            self.up.pass(now, flight::FINISHED);
         }
         self.send(place, Side::Client, Piece::NOTHING);
         self.came_up(place);
@@ -441,7 +447,9 @@ impl<'a> Load<'a> {
         let connection = &mut self.buffers.connections[place];
         if let Some(sent) = connection.syn_ack_sent.take() {
             connection.server.heard_hello(now, sent);
+            self.confirm_handshake(place);
         }
+        let connection = &mut self.buffers.connections[place];
         let bytes = connection.server.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.server.sender.is_late);
         connection.late = (packet.ack.held, packet.waited);

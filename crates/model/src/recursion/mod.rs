@@ -52,6 +52,7 @@ mod connection;
 mod contents;
 mod deadline;
 mod fifo;
+mod flight;
 mod habits;
 mod hello;
 mod jiffies;

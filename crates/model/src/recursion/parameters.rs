@@ -333,7 +333,7 @@ impl Parameters {
             self.tcp.mss = Bytes::new(packet - QUIC_HEADERS);
         }
         for hop in self.down.iter_mut().chain(&mut self.up) {
-            hop.overhead = Bytes::new(hop.overhead.get().saturating_add(QUIC_HEADERS - HEADER_BYTES.get()));
+            hop.overhead = Bytes::new(hop.overhead.get().saturating_add(QUIC_OVERHEAD));
         }
         self
     }
@@ -480,6 +480,8 @@ pub(crate) const QUIC_INITIAL: u64 = 1200 + 28;
 /// Headers of a packet of QUIC with data of one stream: IPv4 and UDP, 28; flags, a connection's name of 8 bytes, a number of 2 and a tag
 /// of 16 (RFC 9000 §17.3, RFC 9001 §5.3); type, stream, offset and length of the data (RFC 9000 §19.8), 8.
 const QUIC_HEADERS: u64 = 28 + 27 + 8;
+/// What they take more than TCP's, which hops add to every packet.
+pub(super) const QUIC_OVERHEAD: u64 = QUIC_HEADERS - HEADER_BYTES.get();
 /// zhou-2004, table I: headers of a packet, without timestamps.
 pub(super) const FLOW_HEADERS: u64 = 40;
 /// More than any window.

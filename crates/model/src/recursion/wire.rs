@@ -19,8 +19,10 @@ const NO_LIMIT: u64 = u64::MAX / 4;
 pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let tcp = &parameters.tcp;
     let mss = tcp.mss.get();
-    let initial = mss * u64::from(tcp.initial_window);
     let is_quic = parameters.http == Http::Http3;
+    // RFC 9002 §7.2: two packets at least.
+    let least = if is_quic { 2 } else { 1 };
+    let initial = mss * u64::from(tcp.initial_window.max(least));
     let mut habits = match parameters.flow {
         Some(flow) => Habits::of_flow(tcp, flow.ack_every),
         None if is_quic => Habits::of_quic(tcp),
@@ -189,20 +191,21 @@ impl Load<'_> {
         self.put(side, Packet { kind: Kind::Repetition, ..Packet::bare(place, now) }, payload + HEADERS);
     }
 
-    /// Sends a packet of so many bytes on its way.
-    pub(crate) fn put(&mut self, side: Side, packet: Packet, bytes: u64) {
+    /// Sends a packet of so many bytes on its way; whether it is not lost at once.
+    pub(crate) fn put(&mut self, side: Side, packet: Packet, bytes: u64) -> bool {
         let now = self.now;
         let generation = self.buffers.connections[packet.place()].generation;
         let passage = self.route(side).pass(now, bytes);
         self.skipping.note(side, passage.found_idle);
         if self.is_lost(&passage) {
-            return;
+            return false;
         }
         let packet = Packet { arrival: passage.arrival, waited: passage.waited, generation, ..packet };
         match side {
             Side::Client => self.buffers.up.push(packet),
             Side::Server => self.buffers.down.push(packet),
         }
+        true
     }
 
     /// Whether a queue had no room for a packet; where that is not certain, the load has to be begun again.

@@ -104,7 +104,8 @@ pub(crate) fn config(scenario: &Scenario) -> QuicConfig {
         datagram: datagram(scenario).min(usual.datagram),
         client_hello,
         certificates,
-        initial_window: tcp.initial_window,
+        // RFC 9002 §7.2: two packets at least.
+        initial_window: tcp.initial_window.max(2),
         stream_window: window(usual.stream_window),
         connection_window: window(usual.connection_window),
         // What servers hold costs nothing here.
