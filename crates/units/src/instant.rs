@@ -1,25 +1,30 @@
 //! A point in time: nanoseconds since the run began.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
-/// Nanoseconds since the run began; the same type for virtual time and, in a shell, for real time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+/// Nanoseconds since the run began; the same type for virtual time and, in a shell, for real time. The last there is, 584 years later, is
+/// the end of time.
+///
+/// What is kept is one more, so that a timer that may not run, `Option<Instant>`, needs no more room than one that does: endpoints have
+/// many, and there are many endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(NonZeroU64);
 
 impl Instant {
     /// The moment the run began.
-    pub const START: Self = Self(0);
+    pub const START: Self = Self(NonZeroU64::MIN);
 
     /// The instant `nanos` ns after the run began.
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// Nanoseconds since the run began.
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the run began.
@@ -29,14 +34,20 @@ impl Instant {
 
     /// Time from `earlier` to `self`, zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
+    }
+}
+
+impl Default for Instant {
+    fn default() -> Self {
+        Self::START
     }
 }
 
 impl Add<Duration> for Instant {
     type Output = Self;
 
-    /// Saturates 584 years after the run began.
+    /// Saturates at the end of time.
     fn add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
     }
@@ -59,13 +70,21 @@ impl Sub for Instant {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        let nanos = self.as_nanos();
+        write!(f, "{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timer_that_may_not_run_takes_no_more_room() {
+        assert_eq!(size_of::<Option<Instant>>(), 8);
+        assert_eq!([0, 7, u64::MAX].map(|nanos| Instant::from_nanos(nanos).as_nanos()), [0, 7, u64::MAX - 1]);
+        assert_eq!((Instant::default(), Instant::START.as_nanos()), (Instant::START, 0));
+    }
 
     #[test]
     fn spans_never_go_negative() {

@@ -109,13 +109,14 @@ pub trait CongestionControl: Debug + Send {
     }
 }
 
-/// One of the controllers there are, without a detour through memory.
+/// One of the controllers there are. The small one is where it is looked for: with thousands of connections it is memory that takes time,
+/// and room that the others would need.
 #[derive(Debug, Clone)]
 pub enum Controller {
     /// Reno and NewReno.
     Reno(Reno),
     /// CUBIC.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     /// BBR version 1.
     Bbr(Box<Bbr>),
 }
@@ -146,9 +147,9 @@ impl Controller {
         Ok(match config.congestion {
             Congestion::Reno | Congestion::NewReno => Self::Reno(Reno::new(config.mss, initial, counting)),
             Congestion::Cubic if behavior.counts_segments => {
-                Self::Cubic(Cubic::as_in_linux(config.mss, initial, counting))
+                Self::Cubic(Box::new(Cubic::as_in_linux(config.mss, initial, counting)))
             }
-            Congestion::Cubic => Self::Cubic(Cubic::new(config.mss, initial, counting)),
+            Congestion::Cubic => Self::Cubic(Box::new(Cubic::new(config.mss, initial, counting))),
             Congestion::Bbr if config.profile == Profile::Linux => {
                 Self::Bbr(Box::new(Bbr::as_in_linux(config.mss, initial)))
             }

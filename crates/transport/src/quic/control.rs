@@ -220,7 +220,7 @@ impl Limit {
 fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Controller {
     match congestion {
         Congestion::Reno | Congestion::NewReno => Controller::Reno(Reno::new(datagram, initial, true)),
-        Congestion::Cubic => Controller::Cubic(Cubic::new(datagram, initial, true)),
+        Congestion::Cubic => Controller::Cubic(Box::new(Cubic::new(datagram, initial, true))),
         Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(datagram, initial))),
     }
 }
