@@ -1,40 +1,46 @@
 //! What happens next: events in order of time, those of one instant in the order in which they were scheduled, but for those that are
 //! last of it.
 //!
-//! A monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem", 1990): an event waits
-//! in the slot of the first digit, from the top, in which its time differs from the present. As time reaches a slot, its events move to
-//! slots of lower digits, each at most nine times. Digits have six bits but for one of twelve, so that what is due within a second, which
-//! is nearly everything, waits in a slot of 262 µs from the beginning, and has mostly that for itself. Neighbours are never compared, so
-//! that a million pending events cost little more than a thousand.
+//! A monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem", 1990) above a sorted list:
+//! what happens within the present 524 µs stands in order, and everything else waits in the slot of the first digit, from the top, in which
+//! its time differs from the present. As time reaches a slot, its events move to slots of lower digits or are sorted, most of them once:
+//! the lowest digit has twelve bits, so that what is due within two seconds waits in a slot of 524 µs from the beginning, and has mostly
+//! that for itself. A million pending events cost little more than a thousand.
 //!
 //! Times are doubled, so that what is last of its instant has a time of its own, one beyond that of the others. Events of one time are
-//! always in one slot, in the order in which they came; slots are emptied from the front into slots that are empty. So the order of
+//! always in one slot, in the order in which they came; slots are emptied from the front, and sorting keeps that order. So the order of
 //! scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those that became free last: memory
 //! is what pending events need, most of it is in the cache, and nothing is allocated once there have been as many. What is known of
 //! blocks lies apart from the events in them, so that scheduling one reads nothing but that.
 
 use farhop_units::{Instant, look_at};
-use std::collections::VecDeque;
 
-/// Where each digit of a doubled time in ns begins, and where the last one ends.
-const DIGITS: [u32; LEVELS + 1] = [0, 7, 13, 19, 31, 37, 43, 49, 55, 61, 64];
-const LEVELS: usize = 10;
-/// The digit of which the events of one slot of 262 µs have all in common.
-const NEAR: usize = 3;
+/// Where each digit of a doubled time in ns begins, and where the last one ends; what is below the first is sorted.
+const DIGITS: [u32; LEVELS + 1] = [20, 32, 38, 44, 50, 56, 62, 64];
+const LEVELS: usize = 7;
 /// The digit with each bit.
 const LEVEL_OF_BIT: [u8; u64::BITS as usize] = levels_of_bits();
-/// Events in such a slot from which on they are many.
-const MANY: usize = 8;
 /// Events in a block.
 const BLOCK: usize = 8;
+/// Events in 524 µs from which on they are many.
+const MANY: usize = 16;
+/// So many of them are looked at together: the instructions for that, too, come from memory.
+const TOGETHER: usize = 4;
+/// How far ahead of the present each look at them is: one after the other, so that what one has found is there when the next goes on from
+/// it, and no farther than the first level of the cache reaches.
+const AHEAD: [usize; 4] = [13, 9, 5, 1];
 
 /// Events to come.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     /// The doubled time of the last event.
     now: u64,
-    /// Events of the present time.
-    ready: VecDeque<E>,
+    /// What happens in the present 524 µs, in order, and how much of it has.
+    near: Vec<Key>,
+    past: usize,
+    are_many: bool,
+    /// The events of that time, in the order in which they came, and room where some were.
+    events: Vec<Option<E>>,
     /// Which levels hold events, lowest digit first.
     occupied: u16,
     levels: Vec<Level>,
@@ -45,19 +51,18 @@ pub struct EventQueue<E> {
     free: Vec<u32>,
 }
 
-/// Events that happen next.
-#[derive(Debug)]
-pub struct Near<'a, E> {
-    queue: &'a EventQueue<E>,
-    first: u32,
+/// Looks ahead at events: what they need can be fetched from memory meanwhile.
+pub trait Looks<E> {
+    /// Sees an event that comes soon. Each is seen by look 0, then by the next when it is nearer, up to look 3; what one has found is there
+    /// when the next goes on from it.
+    fn look<const LOOK: u32>(&self, event: &E);
 }
 
-impl<E> Near<'_, E> {
-    /// Shows `see` all of them.
-    #[inline]
-    pub fn each(&self, mut see: impl FnMut(&E)) {
-        self.queue.each(self.first, |entry| see(&entry.event));
-    }
+/// Looks at nothing.
+struct Blind;
+
+impl<E> Looks<E> for Blind {
+    fn look<const LOOK: u32>(&self, _: &E) {}
 }
 
 /// The events whose time first differs from the present in one digit.
@@ -93,13 +98,34 @@ struct Entry<E> {
     event: E,
 }
 
+/// Time and place of an event in one number, so that sorting is cheap and those of one time stay in the order in which they came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u64);
+
+impl Key {
+    const PLACE_BITS: u32 = u64::BITS - DIGITS[0];
+
+    fn new(at: u64, place: usize) -> Self {
+        Self((at % (1 << DIGITS[0])) << Self::PLACE_BITS | place as u64)
+    }
+
+    /// The time in the 524 µs of `now`.
+    const fn at(self, now: u64) -> u64 {
+        (now >> DIGITS[0] << DIGITS[0]) | (self.0 >> Self::PLACE_BITS)
+    }
+
+    const fn place(self) -> usize {
+        (self.0 % (1 << Self::PLACE_BITS)) as usize
+    }
+}
+
 /// No block.
 const NONE: u32 = u32::MAX;
 
 /// The digit that each bit of a time is in.
 const fn levels_of_bits() -> [u8; u64::BITS as usize] {
     let mut levels = [0; u64::BITS as usize];
-    let (mut bit, mut level) = (0, 0);
+    let (mut bit, mut level) = (DIGITS[0], 0);
     while bit < u64::BITS {
         if bit == DIGITS[level as usize + 1] {
             level += 1;
@@ -169,8 +195,9 @@ impl<E> EventQueue<E> {
     /// Nothing is to come, and it is the beginning of the run.
     pub fn new() -> Self {
         let levels = DIGITS.windows(2).map(|bounds| Level::new(bounds[0], bounds[1])).collect();
+        let (near, events) = (Vec::new(), Vec::new());
         let (entries, blocks, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { now: 0, ready: VecDeque::new(), occupied: 0, levels, entries, blocks, free }
+        Self { now: 0, near, past: 0, are_many: false, events, occupied: 0, levels, entries, blocks, free }
     }
 
     /// Schedules `event`; one for the past is for the present.
@@ -185,24 +212,58 @@ impl<E> EventQueue<E> {
     }
 
     fn schedule(&mut self, at: u64, event: E) {
-        if at <= self.now { self.ready.push_back(event) } else { self.insert(Entry { at, event }) }
+        self.insert(Entry { at: at.max(self.now), event });
     }
 
     /// The next event, to whose time the present moves.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_and_look(|_| {})
+        self.pop_and_look(&Blind)
     }
 
-    /// The same; where many events lie within a short time, `near` is given them before the first happens, so that what they need can be
-    /// fetched from memory together: what one look at all of them has found is there when the next goes on from it.
-    pub fn pop_and_look(&mut self, near: impl FnOnce(Near<'_, E>)) -> Option<(Instant, E)> {
-        let event = self.ready.pop_front().or_else(|| self.advance(near))?;
+    /// The same; where events are many, `looks` are shown those that come soon.
+    #[inline]
+    pub fn pop_and_look(&mut self, looks: &impl Looks<E>) -> Option<(Instant, E)> {
+        if self.past == self.near.len() {
+            if let Some(Entry { at, event }) = self.fill() {
+                self.now = at;
+                return Some((Instant::from_nanos(at / 2), event));
+            }
+            if self.are_many {
+                // What each look would have seen before if this were not the beginning.
+                self.show([0; AHEAD.len()], AHEAD.map(|ahead| ahead + 1), looks);
+            }
+        }
+        let key = *self.near.get(self.past)?;
+        self.past += 1;
+        self.now = key.at(self.now);
+        let event = self.events[key.place()].take()?;
+        if self.are_many && self.past % TOGETHER == 1 {
+            let from = AHEAD.map(|ahead| self.past + ahead);
+            self.show(from, from.map(|from| from + TOGETHER), looks);
+        }
         Some((Instant::from_nanos(self.now / 2), event))
     }
 
-    /// `entry` is later than the present.
+    /// Shows each look those events that are near from one place to another.
+    #[inline(never)]
+    fn show(&self, from: [usize; AHEAD.len()], to: [usize; AHEAD.len()], looks: &impl Looks<E>) {
+        let last = self.near.len();
+        let events = |look: usize| {
+            let keys = &self.near[from[look].min(last)..to[look].min(last)];
+            keys.iter().filter_map(|key| self.events[key.place()].as_ref())
+        };
+        events(0).for_each(|event| looks.look::<0>(event));
+        events(1).for_each(|event| looks.look::<1>(event));
+        events(2).for_each(|event| looks.look::<2>(event));
+        events(3).for_each(|event| looks.look::<3>(event));
+    }
+
+    /// `entry` is not earlier than the present.
     fn insert(&mut self, entry: Entry<E>) {
-        let level = LEVEL_OF_BIT[(entry.at ^ self.now).ilog2() as usize];
+        let level = match (entry.at ^ self.now).checked_ilog2() {
+            Some(bit) if bit >= DIGITS[0] => LEVEL_OF_BIT[bit as usize],
+            _ => return self.insert_near(entry),
+        };
         self.occupied |= 1 << level;
         let chain = self.levels[usize::from(level)].occupy(entry.at);
         if chain.last == NONE || self.blocks[chain.last as usize].count as usize == BLOCK {
@@ -222,8 +283,20 @@ impl<E> EventQueue<E> {
         block.count += 1;
     }
 
-    /// Moves the present to the next event's time, makes its events ready and takes the first.
-    fn advance(&mut self, near: impl FnOnce(Near<'_, E>)) -> Option<E> {
+    /// `entry` is one of the present 524 µs, behind those of its time that are known.
+    fn insert_near(&mut self, Entry { at, event }: Entry<E>) {
+        let key = Key::new(at, self.events.len());
+        self.events.push(Some(event));
+        let place = self.near[self.past..].partition_point(|other| *other < key);
+        self.near.insert(self.past + place, key);
+    }
+
+    /// Nothing is near: the present moves to the next 524 µs in which something happens, and what does becomes near, or is returned if it
+    /// is alone, as most is where events are few.
+    fn fill(&mut self) -> Option<Entry<E>> {
+        self.near.clear();
+        self.events.clear();
+        (self.past, self.are_many) = (0, false);
         if self.occupied == 0 {
             return None;
         }
@@ -233,24 +306,21 @@ impl<E> EventQueue<E> {
         if level.words == 0 {
             self.occupied &= self.occupied - 1;
         }
-        if let Some(Entry { at, event }) = self.take_alone(first) {
-            self.now = at;
-            return Some(event);
+        let alone = self.take_alone(first);
+        if alone.is_none() {
+            self.spread(first);
+            self.are_many = self.near.len() >= MANY;
         }
-        let (mut earliest, mut count) = (u64::MAX, 0);
-        self.each(first, |entry| (earliest, count) = (earliest.min(entry.at), count + 1));
-        self.now = earliest;
-        if place == NEAR && count >= MANY {
-            // The next ones too were written long ago.
-            let next = self.levels[place].first();
-            next.iter().for_each(|next| self.each_block(next.first, |entries| entries.iter().for_each(look_at)));
-            near(Near { queue: self, first });
+        if self.are_many
+            && let Some(next) = self.levels[place].first()
+        {
+            // Those after them too were written long ago.
+            self.each_block(next.first, |entries| entries.iter().for_each(look_at));
         }
-        self.spread(first);
-        self.ready.pop_front()
+        alone
     }
 
-    /// The entry of a chain that has only one, as most have where events are few.
+    /// The entry of a chain that has only one.
     fn take_alone(&mut self, first: u32) -> Option<Entry<E>> {
         let Block { count: 1, next: NONE } = self.blocks[first as usize] else { return None };
         self.release(first);
@@ -263,12 +333,7 @@ impl<E> EventQueue<E> {
         self.free.push(number);
     }
 
-    /// Shows `see` the entries of a chain, in order.
-    fn each(&self, first: u32, mut see: impl FnMut(&Entry<E>)) {
-        self.each_block(first, |entries| entries.iter().flatten().for_each(&mut see));
-    }
-
-    /// The same, block by block.
+    /// Shows `see` the entries of a chain, in order, block by block.
     fn each_block(&self, first: u32, mut see: impl FnMut(&[Option<Entry<E>>])) {
         let mut number = first;
         while number != NONE {
@@ -279,19 +344,30 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// Moves the entries of a chain to where they belong now, and takes its blocks back.
+    /// Moves the entries of a chain to where they belong now, which is that of the earliest, and takes its blocks back.
     fn spread(&mut self, first: u32) {
+        let mut earliest = u64::MAX;
+        self.each_block(first, |entries| {
+            earliest = entries.iter().flatten().map(|entry| entry.at).fold(earliest, u64::min);
+        });
+        self.now = earliest;
         let mut number = first;
         while number != NONE {
             let Block { count, next } = self.blocks[number as usize];
             let begin = number as usize * BLOCK;
             for place in begin..begin + count as usize {
                 let Some(entry) = self.entries[place].take() else { continue };
-                if entry.at == self.now { self.ready.push_back(entry.event) } else { self.insert(entry) }
+                if (entry.at ^ earliest) >> DIGITS[0] == 0 {
+                    self.near.push(Key::new(entry.at, self.events.len()));
+                    self.events.push(Some(entry.event));
+                } else {
+                    self.insert(entry);
+                }
             }
             self.release(number);
             number = next;
         }
+        self.near.sort_unstable();
     }
 }
 
@@ -299,6 +375,7 @@ impl<E> EventQueue<E> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::RefCell;
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
@@ -339,18 +416,29 @@ mod tests {
         assert_eq!(drain(&mut queue), [(1000, 1), (1000, 2)]);
     }
 
-    #[test]
-    fn what_is_near_is_shown_before_it_happens() {
-        let mut queue = EventQueue::new();
-        let many = [1_000_007, 1_000_000, 1_000_001, 1_000_002, 1_000_003, 1_000_004, 1_000_005, 1_000_006];
-        for at in [&many[..], &[1_300_000, 1_300_001]].concat() {
-            queue.push(Instant::from_nanos(at), at);
+    /// Notes what each look sees.
+    #[derive(Default)]
+    struct Seen([RefCell<Vec<u64>>; AHEAD.len()]);
+
+    impl Looks<u64> for Seen {
+        fn look<const LOOK: u32>(&self, event: &u64) {
+            self.0[LOOK as usize].borrow_mut().push(*event);
         }
-        let mut shown = Vec::new();
-        let first = queue.pop_and_look(|near| (0..2).for_each(|_| near.each(|event| shown.push(*event))));
-        assert_eq!((first.map(|(_, event)| event), &shown), (Some(1_000_000), &[many, many].concat()));
-        while queue.pop_and_look(|near| near.each(|event| shown.push(*event))).is_some() {}
-        assert_eq!(shown.len(), 2 * many.len(), "two are not many");
+    }
+
+    #[test]
+    fn what_comes_soon_is_seen_once_by_each_look_before_it_happens() {
+        let mut queue = EventQueue::new();
+        let soon = 1_048_576_u64..1_048_576 + 40;
+        soon.clone().rev().for_each(|at| queue.push(Instant::from_nanos(at), at));
+        let seen = Seen::default();
+        while let Some((_, event)) = queue.pop_and_look(&seen) {
+            for (seen, ahead) in seen.0.iter().zip(AHEAD) {
+                let popped = (event - soon.start) as usize / TOGETHER * TOGETHER + 1;
+                let last = (soon.start + (popped + ahead + TOGETHER) as u64 - 1).min(soon.end - 1);
+                assert_eq!(*seen.borrow(), (soon.start..=last).collect::<Vec<_>>());
+            }
+        }
     }
 
     proptest! {

@@ -246,6 +246,11 @@ impl Endpoint {
         }
     }
 
+    /// Asks memory for what tells when to be called.
+    pub fn look_at_timer(&self) {
+        look_at(&self.due);
+    }
+
     /// The congestion window.
     pub fn congestion_window(&self) -> Bytes {
         self.sender.congestion.window()

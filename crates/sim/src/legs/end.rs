@@ -71,6 +71,14 @@ impl End {
         look_at(&self.has_held);
     }
 
+    /// Asks memory for what a timer needs that mostly has moved on.
+    pub(super) fn look_at_timer(&self) {
+        look_at(&self.wake);
+        if let Transport::Tcp(endpoint) = &self.transport {
+            endpoint.look_at_timer();
+        }
+    }
+
     /// What the next bytes belong to that arrive.
     pub(super) fn next_exchange(&self) -> Option<Exchange> {
         self.first.map(|message| message.exchange)

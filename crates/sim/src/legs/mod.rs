@@ -277,12 +277,12 @@ impl Legs {
 
     /// Asks memory for an end whose timer runs out; most often that has moved on.
     pub(crate) fn look_at_timer(&self, leg: u32, side: Side) {
-        look_at(&self.legs[leg].ends[side as usize].wake);
+        self.legs[leg].ends[side as usize].look_at_timer();
     }
 
     /// Asks memory for what a packet needs that reaches an end, look by look. Returns the owner and what the packet belongs to, once that
     /// can be known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side) -> Option<(Owner, Option<Exchange>)> {
         let Leg { in_flight, ends, .. } = &self.legs[leg];
         let end = &ends[side as usize];

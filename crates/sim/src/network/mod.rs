@@ -95,9 +95,6 @@ pub(crate) struct Network<P: Content> {
 /// Some spans, in order.
 type Way = [Option<usize>; 3];
 
-/// How often lanes are looked at.
-const LOOKS_AT_LANES: u32 = 3;
-
 impl<P: Content> Network<P> {
     /// An empty network with so many servers; it has the scenario's terminals.
     pub(crate) fn new(scenario: &Scenario, servers: u32, seed: u64, meter: Meter) -> Self {
@@ -203,7 +200,7 @@ impl<P: Content> Network<P> {
     }
 
     /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side)> {
         if parcel.ahead == parcel.to {
             if look == 0 {
@@ -217,12 +214,15 @@ impl<P: Content> Network<P> {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_at_lanes(&self, look: u32, place: Place, from: Side, parcel: &Parcel) {
-        if look >= LOOKS_AT_LANES {
-            return;
-        }
-        for span in &self.ways[from as usize][place as usize] {
+        // Behind the first lane packets are spread out, so that mostly no queue need be looked for there.
+        let reach = match look {
+            0 => 3,
+            1 | 2 => 1,
+            _ => 0,
+        };
+        for span in &self.ways[from as usize][place as usize][..reach] {
             let Some(span) = *span else { return };
             if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
                 lanes.look_at(look, lane_of(span, from, parcel));

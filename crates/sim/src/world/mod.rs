@@ -13,7 +13,7 @@ mod trunk;
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::engine::{EventQueue, Near};
+use crate::engine::{EventQueue, Looks};
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
@@ -113,14 +113,8 @@ impl<'a> World<'a> {
     /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
     pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
         let Self { events, network, legs, clients, .. } = self;
-        let near = |near: Near<'_, Event>| {
-            // Each look by itself: what it has to do is known then as this is compiled.
-            near.each(|event| look_at((0, event), network, legs, clients));
-            near.each(|event| look_at((1, event), network, legs, clients));
-            near.each(|event| look_at((2, event), network, legs, clients));
-            near.each(|event| look_at((3, event), network, legs, clients));
-        };
-        let Some((at, event)) = events.pop_and_look(near) else { return Ok(None) };
+        let outlook = Outlook { network, legs, clients };
+        let Some((at, event)) = events.pop_and_look(&outlook) else { return Ok(None) };
         self.now = at;
         self.event_count += 1;
         match event {
@@ -241,17 +235,26 @@ impl<'a> World<'a> {
 }
 
 /// Asks memory for what an event will need soon, look by look: with thousands of terminals, waiting for that is most of the time.
-#[inline(always)]
-fn look_at((look, event): (u32, &Event), network: &Network<Packet>, legs: &Legs, clients: &[Client]) {
-    match event {
-        Event::Exit(parcel) => {
-            let Some((leg, side)) = network.look_at(look, parcel) else { return };
-            if let Some((Owner::Browser { client, .. }, exchange)) = legs.look_at(look, leg, side) {
-                clients[client as usize].look_at(look - 1, exchange);
+struct Outlook<'a> {
+    network: &'a Network<Packet>,
+    legs: &'a Legs,
+    clients: &'a [Client],
+}
+
+impl Looks<Event> for Outlook<'_> {
+    // Each look by itself: what it has to do is known then as this is compiled.
+    #[inline(always)]
+    fn look<const LOOK: u32>(&self, event: &Event) {
+        match event {
+            Event::Exit(parcel) => {
+                let Some((leg, side)) = self.network.look_at(LOOK, parcel) else { return };
+                if let Some((Owner::Browser { client, .. }, exchange)) = self.legs.look_at(LOOK, leg, side) {
+                    self.clients[client as usize].look_at(LOOK - 1, exchange);
+                }
             }
+            Event::End { leg, side } if LOOK == 0 => self.legs.look_at_timer(*leg, *side),
+            _ => {}
         }
-        Event::End { leg, side } if look == 0 => legs.look_at_timer(*leg, *side),
-        _ => {}
     }
 }
 
