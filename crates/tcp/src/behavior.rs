@@ -1,7 +1,7 @@
 //! What distinguishes the profiles beyond the scenario's settings: one table of timers, limits and habits.
 
 use crate::{FirstAck, Profile, TcpConfig, jiffies};
-use farhop_units::{Bytes, Instant};
+use farhop_units::Instant;
 use std::time::Duration;
 
 /// When a receiver acknowledges data that arrives in order.
@@ -103,30 +103,12 @@ pub(crate) struct Behavior {
     pub(crate) waking: Duration,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,
-    /// Payload that the send buffer holds at its largest, sent or not; `None` is unlimited.
-    pub(crate) send_buffer: Option<Bytes>,
+    /// The kernel takes of what the application writes what the send buffer has memory for.
+    pub(crate) limits_send_buffer: bool,
     /// Timeouts of a first SYN that do not double the next (`tcp_syn_linear_timeouts`).
     pub(crate) linear_syn_timeouts: u32,
     /// Handshake retransmissions that leave the initial window alone (RFC 5681 §3.1 allows none).
     pub(crate) tolerated_handshake_losses: u32,
-}
-
-/// `tcp_wmem`'s maximum of 4194304 bytes.
-const LINUX_SEND_BUFFER: Bytes = payload_of(4_194_304);
-
-/// A fifteenth of a buffer goes to the packets' own memory (in `ss -m` on Linux 6.18 bulk transfers occupy 1.04 to 1.11 times their
-/// payload while acknowledgements come).
-const fn payload_of(memory: u64) -> Bytes {
-    Bytes::new(memory / 15 * 14)
-}
-
-/// The send buffer for a window of `window` (tcp_sndbuf_expand()): twice the segments, each as large as a packet of its own may be
-/// in memory.
-pub(crate) fn linux_send_buffer(window: Bytes, mss: Bytes) -> Bytes {
-    /// MAX_TCP_HEADER and struct skb_shared_info; struct sk_buff.
-    const OVERHEAD: (u64, u64) = (640, 256);
-    let segments = window.get() / mss.get().max(1);
-    payload_of(2 * segments * ((mss.get() + OVERHEAD.0).next_power_of_two() + OVERHEAD.1))
 }
 
 /// A profile without and with SACK, and each with its first acknowledgement delayed and at once.
@@ -182,7 +164,7 @@ impl Behavior {
             reaction: Duration::from_micros(100),
             waking: Duration::from_micros(400),
             autotunes_window: true,
-            send_buffer: Some(LINUX_SEND_BUFFER),
+            limits_send_buffer: true,
             linear_syn_timeouts: 4,
             tolerated_handshake_losses: 1,
         }
@@ -213,7 +195,7 @@ impl Behavior {
             reaction: Duration::ZERO,
             waking: Duration::ZERO,
             autotunes_window: false,
-            send_buffer: None,
+            limits_send_buffer: false,
             linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
         }
@@ -244,7 +226,7 @@ impl Behavior {
             reaction: Duration::ZERO,
             waking: Duration::ZERO,
             autotunes_window: false,
-            send_buffer: None,
+            limits_send_buffer: false,
             linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
         }

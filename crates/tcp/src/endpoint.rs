@@ -112,6 +112,11 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
+    /// The application keeps what waits in a buffer of its own (`SO_SNDBUF` is set): all that it writes is taken.
+    pub fn take_everything(&mut self) {
+        self.sender.buffer = None;
+    }
+
     /// The application opens the connection: the SYN leaves as soon as the host lets it.
     pub fn open(&mut self, now: Instant) {
         self.sender.open_actively();

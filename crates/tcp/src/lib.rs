@@ -36,6 +36,7 @@ mod sack;
 mod scoreboard;
 mod segment;
 mod selective;
+mod send_buffer;
 mod sender;
 mod sent;
 mod sequence;

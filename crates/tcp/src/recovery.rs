@@ -66,7 +66,7 @@ impl Sender {
         if self.is_at_rest() && !is_late && segment.sack.is_empty() && !segment.ece {
             return;
         }
-        let mut news = News::default();
+        let (mut news, on_the_way) = (News::default(), self.next - self.unacknowledged);
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
         if self.behavior.sack {
@@ -76,7 +76,7 @@ impl Sender {
             classic::judge(self, now, &news);
         }
         if news.advanced {
-            self.consider_buffer();
+            self.note_freed(on_the_way);
         }
     }
 

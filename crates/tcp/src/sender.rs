@@ -7,7 +7,7 @@
 //! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions.
 
 use crate::batch::{self, Batch, Circumstances};
-use crate::behavior::{self, Behavior, Timers};
+use crate::behavior::{Behavior, Timers};
 use crate::congestion::{CongestionControl, Controller};
 use crate::pacing::Pacer;
 use crate::probe::Probe;
@@ -16,6 +16,7 @@ use crate::recovery::Phase;
 use crate::reordering::Reordering;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::send_buffer::{Filling, SendBuffer};
 use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
@@ -48,12 +49,8 @@ pub(crate) struct Sender {
     /// The number after the last byte the application wants to write, and after the last one the send buffer has taken.
     written: Sequence,
     accepted: Sequence,
-    /// What the send buffer holds; `None`: everything. And whether the application waits for room in it.
-    buffer: Option<Bytes>,
-    blocked: bool,
-    /// An acknowledgement may yet let the buffer grow; the round of data in which it last did ends here.
-    may_expand: bool,
-    expanded: Sequence,
+    /// `None` holds everything.
+    pub(crate) buffer: Option<SendBuffer>,
     closing: bool,
     opened: bool,
     /// SND.UNA + SND.WND at its furthest, and the largest window ever offered.
@@ -101,8 +98,7 @@ impl Sender {
         let initial_window = config.mss * u64::from(config.initial_window.max(1));
         let congestion = Controller::new(config)?;
         let measures_rate = behavior.rack || congestion.models_the_path();
-        let buffer = behavior.send_buffer;
-        let buffer = buffer.map(|largest| largest.min(behavior::linux_send_buffer(initial_window, config.mss)));
+        let buffer = behavior.limits_send_buffer.then(|| SendBuffer::new(initial_window, config.mss));
         Ok(Self {
             behavior,
             timers: behavior.timers,
@@ -121,9 +117,6 @@ impl Sender {
             written: Sequence::FIRST_BYTE,
             accepted: Sequence::FIRST_BYTE,
             buffer,
-            blocked: false,
-            may_expand: false,
-            expanded: Sequence::SYN,
             closing: false,
             opened: false,
             window_edge: Sequence::SYN,
@@ -259,7 +252,11 @@ impl Sender {
         }
         let goes_on = self.repeat_now || self.batch.is_under_way();
         let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !goes_on);
-        let piece = if wait.is_none() { self.next_piece(now) } else { None };
+        let mut piece = if wait.is_none() { self.next_piece(now) } else { None };
+        if piece.is_none() && self.makes_room() && wait.is_none() {
+            self.batch.end();
+            piece = self.next_piece(now);
+        }
         self.pacing_timer = wait.filter(|_| self.wants_to_send());
         match piece {
             Some(piece) => self.note_sent(now, piece),
@@ -314,6 +311,9 @@ impl Sender {
             let room = self.congestion.window().saturating_sub(self.in_network()).get().max(mss.get()) / mss.get();
             let room = room.min(waiting.get().div_ceil(mss.get()));
             self.batch.begin(self.batch_circumstances().most(room));
+            if let Some(buffer) = &mut self.buffer {
+                buffer.send();
+            }
         }
         self.batch.send()
     }
@@ -385,13 +385,15 @@ impl Sender {
             let first = self.opened && self.next == Sequence::SYN;
             return first.then(|| Piece { syn: true, sequence: self.next, ..Piece::default() });
         }
+        if self.written > self.next {
+            self.restart_after_idle(now);
+        }
         self.accept();
         let waiting = self.accepted - self.next;
         if waiting == Bytes::ZERO {
             let fin_is_due = self.closing && self.next == self.written;
             return fin_is_due.then(|| Piece { fin: true, sequence: self.next, ..Piece::default() });
         }
-        self.restart_after_idle(now);
         let payload = self.next_new_size()?;
         if self.defers(now, waiting) {
             return None;
@@ -402,42 +404,55 @@ impl Sender {
         Some(Piece { payload, push, fin, sequence: self.next, ..Piece::default() })
     }
 
-    /// The application fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
+    /// The application fills the send buffer, unless it waits for room in it.
     fn accept(&mut self) {
         if self.accepted == self.written {
             return;
         }
-        if core::mem::take(&mut self.may_expand) && self.accepted == self.next && self.fits(self.mss) {
-            self.expand_buffer();
-        }
-        let limit = self.buffer.unwrap_or(Bytes::new(u64::MAX / 4));
-        let held = self.accepted - self.unacknowledged;
-        if self.blocked && held * 3 > limit * 2 {
-            return;
-        }
-        // The kernel allocates room by the packet.
-        let room = limit.saturating_sub(held).get() / self.mss.get() * self.mss.get();
-        let (waiting, room) = (self.written - self.accepted, Bytes::new(room));
-        self.accepted = self.accepted + waiting.min(room);
-        self.blocked = waiting > room;
-    }
-
-    /// While the application waits for room, an acknowledgement lets the buffer grow if it leaves the congestion window unfilled
-    /// (tcp_should_expand_sndbuf()): when all data is on the way, and for a moment at the start of each round of data, when the
-    /// kernel waits to send larger pieces.
-    pub(crate) fn consider_buffer(&mut self) {
-        self.may_expand = self.blocked;
-        if self.blocked && self.unacknowledged > self.expanded {
-            self.expanded = self.next;
-            self.expand_buffer();
+        let filling = self.filling();
+        match &mut self.buffer {
+            None => self.accepted = self.written,
+            Some(buffer) if buffer.is_full() => {}
+            Some(buffer) => self.accepted = self.accepted + buffer.fill(&filling),
         }
     }
 
-    fn expand_buffer(&mut self) {
-        let (Some(buffer), Some(largest)) = (self.buffer, self.behavior.send_buffer) else { return };
-        if buffer < largest {
-            let wanted = behavior::linux_send_buffer(self.congestion.window().max(self.initial_window), self.mss);
-            self.buffer = Some(buffer.max(wanted.min(largest)));
+    /// Of so much that was on the way some is acknowledged.
+    pub(crate) fn note_freed(&mut self, on_the_way: Bytes) {
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.acknowledge(on_the_way, self.next - self.unacknowledged);
+        if buffer.is_full() {
+            let (window, batch) = (self.congestion.window(), self.batch_circumstances().most(u64::MAX));
+            let (room, batch) = (window.saturating_sub(self.in_network()), self.mss * batch);
+            if let Some(buffer) = &mut self.buffer {
+                buffer.note_room(room, batch, window, self.mss);
+            }
+        }
+    }
+
+    /// Whether an application goes on that has waited for room in the send buffer, now that everything was sent that may be.
+    fn makes_room(&mut self) -> bool {
+        if self.buffer.is_none_or(|buffer| !buffer.is_asked()) {
+            return false;
+        }
+        let filling = self.filling();
+        let unfilled = self.fits(self.mss).then(|| self.congestion.window());
+        self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling))
+    }
+
+    fn filling(&self) -> Filling {
+        let batch = self.batch_circumstances().most(u64::MAX);
+        let room = self.congestion.window().saturating_sub(self.in_network()).min(self.window_edge - self.next);
+        // Who paces sends a batch at a time.
+        let room = if self.congestion.pacing_rate().is_some() { room.min(self.mss * batch) } else { room };
+        Filling {
+            mss: self.mss,
+            in_flight: self.next - self.unacknowledged,
+            unsent: self.accepted - self.next,
+            waiting: self.written - self.accepted,
+            room,
+            batch,
+            largest_window: self.largest_window,
         }
     }
 

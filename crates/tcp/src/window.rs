@@ -157,13 +157,15 @@ impl ReceiveWindow {
 
     /// `payload` arrived in order, up to `expected`, and `waiting` bytes span what arrived beyond. Returns whether the offer grew.
     pub(crate) fn data_arrived(&mut self, now: Instant, payload: Bytes, expected: Sequence, waiting: Bytes) -> bool {
+        // The buffer follows when the application reads, which is later.
+        let grew = self.grow(payload);
         let Some(tuning) = &mut self.tuning else { return false };
         if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
             // What the application has not read says nothing about how fast it reads.
             let unread = self.unread.unwrap_or(Bytes::ZERO);
             tuning.end_round(now, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread), waiting);
         }
-        self.grow(payload)
+        grew
     }
 
     /// `payload` arrived out of order; `waiting` bytes span all that did.

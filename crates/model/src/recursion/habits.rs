@@ -184,12 +184,6 @@ pub(crate) fn next_tick(period: Ticks, now: Ticks, skipped: Ticks) -> Ticks {
     period.times((now + skipped).whole(period) + 1).since(skipped)
 }
 
-/// Linux's send buffer for a congestion window (tcp_sndbuf_expand()): memory for twice its segments, each of them a packet alone.
-pub(crate) fn linux_send_buffer(window: u64, mss: u64) -> u64 {
-    let memory = (window / mss).saturating_mul(2 * ((mss + 640).next_power_of_two() + 256));
-    (memory / 15 * 14).min(LINUX_SEND_BUFFER)
-}
-
 /// Linux's variance (tcp_rtt_estimator()): the largest deviation of a window of data, at least 200 ms, falling by a quarter a window.
 #[derive(Debug, Clone, Copy)]
 struct Variance {

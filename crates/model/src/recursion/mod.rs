@@ -65,6 +65,7 @@ mod reading;
 mod receiver;
 mod repair;
 mod route;
+mod send_buffer;
 mod sender;
 mod serving;
 mod short;

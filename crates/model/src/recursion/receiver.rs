@@ -343,17 +343,17 @@ impl Offer {
         let Some(tuning) = &mut self.tuning else { return false };
         let Arrival { now, payload, echo, .. } = *data;
         tuning.trip.measure(now, echo, payload >= self.step / 2);
-        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
-            tuning.end_round(now, arrived);
-        }
         if payload >= self.step / 2 {
             tuning.room = tuning.room.max(tuning.known_room);
         }
-        if payload < LEAST_TO_GROW {
-            return false;
-        }
         let before = self.size;
-        self.size = before.max((before + self.step).min(tuning.room).min(self.limit));
+        if payload >= LEAST_TO_GROW {
+            self.size = before.max((before + self.step).min(tuning.room).min(self.limit));
+        }
+        // The room follows when the application reads, which is later.
+        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
+            tuning.end_round(now, arrived);
+        }
         self.size > before
     }
 }

@@ -1,15 +1,16 @@
 //! The sending half: what may be sent now, and what holds it back.
 //!
 //! RFC 9293 §3.8.6 (windows, silly-window avoidance), RFC 5681 §4.1 (slow start after idle), RFC 2861 as Linux has it
-//! (tcp_cwnd_validate(), tcp_cwnd_restart()), Linux's send buffer; its batches are in [`super::batch`], its probes in
+//! (tcp_cwnd_validate(), tcp_cwnd_restart()); its send buffer is in [`super::send_buffer`], its batches are in [`super::batch`], its probes in
 //! [`super::probe`]. That the timer for retransmissions has run out is only noted here, and repaired by
 //! [`super::repair`].
 
 use super::batch::Batch;
 use super::deadline::Deadline;
-use super::habits::{self, Habits, RoundTripTime};
+use super::habits::{Habits, RoundTripTime};
 use super::probe::Probe;
 use super::receiver::Ack;
+use super::send_buffer::SendBuffer;
 use super::short::Short;
 use super::ticks::{Pace, Ticks};
 use super::usage::Usage;
@@ -58,18 +59,13 @@ pub(crate) struct Sender {
     pub(crate) acknowledged: u64,
     pub(crate) next: u64,
     pub(crate) written: u64,
-    /// What the send buffer has taken; the writer waits for room once it was full.
-    accepted: u64,
-    blocked: bool,
-    /// What the send buffer holds by now. Linux's grows while the writer waits, when an acknowledgement leaves the congestion window
-    /// unfilled or begins a round of data; the last such round ends at `expanded`.
-    buffer: u64,
-    may_expand: bool,
-    expanded: Option<u64>,
+    /// What the send buffer has taken; without one, all.
+    pub(super) accepted: u64,
+    pub(super) buffer: Option<SendBuffer>,
     short: Short,
     /// Last byte that the receiver has room for, and the most it ever offered.
     edge: u64,
-    largest: u64,
+    pub(super) largest: u64,
     pub(crate) hold: Hold,
     usage: Usage,
     pub(super) last_data: Ticks,
@@ -106,12 +102,8 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
-        let grows = habits.counts_segments;
-        let buffer = if grows { habits::linux_send_buffer(window.size, mss) } else { habits.send_buffer };
         Self {
-            buffer,
-            may_expand: false,
-            expanded: None,
+            buffer: habits.counts_segments.then(|| SendBuffer::new(window.size, mss)),
             short: Short::default(),
             habits,
             mss,
@@ -122,7 +114,6 @@ impl Sender {
             next: 0,
             written: 0,
             accepted: 0,
-            blocked: false,
             edge: 0,
             largest: 0,
             hold: Hold::Nothing,
@@ -231,21 +222,7 @@ impl Sender {
         self.judge_probe(ack.up_to, false);
         self.grow(now, ack, counted);
         self.schedule_probe(now);
-        self.consider_buffer();
-    }
-
-    /// An acknowledgement may let the send buffer grow.
-    pub(super) fn consider_buffer(&mut self) {
-        self.may_expand = self.blocked && self.habits.counts_segments;
-        if self.may_expand && self.expanded.is_none_or(|expanded| self.acknowledged > expanded) {
-            self.expanded = Some(self.next);
-            self.expand_buffer();
-        }
-    }
-
-    fn expand_buffer(&mut self) {
-        let wanted = habits::linux_send_buffer(self.window.size.max(self.initial), self.mss);
-        self.buffer = self.buffer.max(wanted);
+        self.note_freed(self.in_flight() + bytes);
     }
 
     /// What is on the way as the congestion window counts it.
@@ -286,9 +263,14 @@ impl Sender {
             self.hold = Hold::Nothing;
             return None;
         }
-        let piece = self.next_new(now, true);
+        let mut piece = self.next_new(now, true);
         if piece.is_none() {
             self.batch = Batch::default();
+            if self.resumes() {
+                piece = self.next_new(now, true);
+            }
+        }
+        if piece.is_none() {
             self.settle(now);
         }
         piece
@@ -296,14 +278,14 @@ impl Sender {
 
     /// The next segment that was never sent; `restarts`: slowly after idling.
     pub(super) fn next_new(&mut self, now: Ticks, restarts: bool) -> Option<Piece> {
+        if restarts && self.in_flight() == 0 && self.next > 0 && self.next < self.written {
+            self.restart_after_idle(now);
+        }
         self.accept();
         let waiting = self.accepted - self.next;
         if waiting == 0 {
             self.hold = if self.written > self.next { Hold::Offer } else { Hold::Nothing };
             return None;
-        }
-        if restarts && self.in_flight() == 0 && self.next > 0 {
-            self.restart_after_idle(now);
         }
         let payload = self.fitting(waiting, now)?;
         if self.habits.batches && self.defers(now, waiting) {
@@ -351,11 +333,15 @@ impl Sender {
     /// Up to `most` segments of `waiting` bytes leave: how many do in one batch, and whether the last of them is the last of one of several.
     fn leaves_in_batch(&mut self, waiting: u64, most: u64) -> (u64, bool) {
         let mut batch = self.batch;
+        let begins = !batch.is_leaving();
         let left = batch.send(most, || {
             let room = self.window.size.saturating_sub(self.counted());
             self.batch_of(room, waiting)
         });
         self.batch = batch;
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| begins) {
+            buffer.note_batch();
+        }
         left
     }
 
@@ -372,29 +358,6 @@ impl Sender {
     /// When the first segment was sent that is not acknowledged.
     pub(super) fn first_sent(&self) -> Option<Ticks> {
         self.oldest.or_else(|| self.departures.front().map(|(_, at)| *at))
-    }
-
-    /// The writer fills the send buffer; once it was full it waits until a third is free (sk_stream_is_writeable()).
-    #[inline(always)]
-    pub(super) fn accept(&mut self) {
-        if self.accepted < self.written {
-            self.accept_more();
-        }
-    }
-
-    #[inline(never)]
-    fn accept_more(&mut self) {
-        if core::mem::take(&mut self.may_expand) && self.accepted == self.next && self.fits(self.mss) {
-            self.expand_buffer();
-        }
-        let held = self.accepted - self.acknowledged;
-        if self.blocked && held.saturating_mul(3) > self.buffer * 2 {
-            return;
-        }
-        let room = self.buffer.saturating_sub(held) / self.mss * self.mss;
-        let waiting = self.written - self.accepted;
-        self.accepted += waiting.min(room);
-        self.blocked = waiting > room;
     }
 
     /// How much of what waits may leave.
@@ -510,7 +473,7 @@ impl Sender {
 
     /// Neither the receiver's offer nor a buffer limits from now on, at most a rate that is set.
     pub(crate) fn keep_to(&mut self, rate: Option<Pace>) {
-        (self.buffer, self.edge) = (u64::MAX / 4, u64::MAX);
+        (self.buffer, self.edge) = (None, u64::MAX);
         self.set_rate = rate;
     }
 
@@ -522,12 +485,8 @@ impl Sender {
 
     /// What of the state decides what comes next without the congestion window's limiting.
     pub(crate) fn fingerprint(&self, now: Ticks) -> [u64; 4] {
-        [
-            self.in_flight(),
-            self.accepted.min(self.next.saturating_add(self.buffer)) - self.next,
-            u64::from(self.blocked),
-            now.since(self.last_data).raw(),
-        ]
+        let [unsent, buffer] = self.supply();
+        [self.in_flight(), unsent, buffer, now.since(self.last_data).raw()]
     }
 
     /// There is memory already.

@@ -6,8 +6,9 @@
 //! - the slowest serializer on the way down never stood still in the round, that of the way up did and has no more to carry than it
 //!   can, and the receiver acknowledges as it did a round ago: the window never shrinks, so none of it will change, and time
 //!   passes by the serializer alone;
-//! - the receiver's offer, not the congestion window, limited the sender, and everything is in the same state as a round ago: what
-//!   is on the way and when it will arrive, what the serializers have still to do, what the receiver waits for.
+//! - the receiver's offer, not the congestion window, limited the sender, and everything is in the same state as some rounds ago: what
+//!   is on the way and when it will arrive, what the serializers have still to do, what the receiver waits for, what a send buffer
+//!   holds, which is filled every few rounds.
 //!
 //! Beyond a number of packets everything else is extrapolated at the rates of the last stretch, for each connection its own: that
 //! is approximate, and matters beyond some hundred megabytes only.
@@ -48,6 +49,17 @@ struct Round {
     clock_phase: u64,
 }
 
+/// A round's end that later ones are compared with, the next one of which is the end of twice as many rounds (Brent 1980): so that what
+/// repeats after any number of rounds is found.
+#[derive(Debug, Clone, Copy, Default)]
+struct Anchor {
+    round: Round,
+    from: (Ticks, u64, Ledger),
+    age: u32,
+    most: u32,
+    was_congested: bool,
+}
+
 /// The round in progress and the last one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Skipping {
@@ -62,6 +74,7 @@ pub(crate) struct Skipping {
     timer_ran_out: bool,
     was_congested: bool,
     last: Round,
+    anchor: Anchor,
     packets: u64,
     sent: u64,
     timeouts: u64,
@@ -105,7 +118,7 @@ impl Skipping {
     }
 }
 
-/// Where a connection was when rates were last measured, and what it had carried since the time before.
+/// Where a connection was when rates were last measured, and the most that it has carried in a stretch so far, in how long.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mark {
     acknowledged: u64,
@@ -115,10 +128,19 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Whether so many bytes in so long a time are faster than before by more than a quarter, or there is no before.
+    /// Whether so many bytes in so long a time are faster than ever before by more than a quarter, or there is no before. Rates also go up
+    /// and down, where buffers are filled by thirds.
     fn is_outpaced(&self, bytes: u64, duration: Ticks) -> bool {
         let product = |bytes: u64, duration: Ticks| u128::from(bytes) * u128::from(duration.raw());
         product(bytes, self.duration) / 5 * 4 >= product(self.carried, duration)
+    }
+
+    /// So many bytes were carried in so long.
+    fn note(&mut self, bytes: u64, duration: Ticks) {
+        let product = |bytes: u64, duration: Ticks| u128::from(bytes) * u128::from(duration.raw());
+        if product(bytes, self.duration) >= product(self.carried, duration) {
+            (self.carried, self.duration) = (bytes, duration);
+        }
     }
 }
 
@@ -186,21 +208,29 @@ impl Load<'_> {
                 let time = self.down.slowest_service(segments, mss + HEADERS);
                 self.skip(place, segments * mss, Ledger { transmission: time, ..Ledger::default() });
                 self.pass(time);
-            } else if round == skipping.last && !skipping.was_congested {
-                let rounds = room / round.bytes.max(1);
-                let waited = ledger.since(&skipping.from.2).times(rounds).stretched(round.duration.times(rounds));
-                self.skip(place, rounds * round.bytes, waited);
-                self.pass(round.duration.times(rounds));
+            } else if round == skipping.anchor.round && !skipping.anchor.was_congested && !skipping.was_congested {
+                let (time, acknowledged, waited) = skipping.anchor.from;
+                let (duration, bytes) = (self.now.since(time), sender.acknowledged - acknowledged);
+                let times = room / bytes.max(1);
+                let waited = ledger.since(&waited).times(times).stretched(duration.times(times));
+                self.skip(place, times * bytes, waited);
+                self.pass(duration.times(times));
             }
         }
         self.begin_round(place, round);
     }
 
     fn begin_round(&mut self, place: usize, last: Round) {
+        let before = self.skipping.anchor;
         let connection = &self.buffers.connections[place];
         let sender = &connection.server.sender;
         let Skipping { packets, sent, timeouts, stretch_from, stretch_ends, generation, .. } = self.skipping;
         let from = (self.now, sender.acknowledged, connection.ledger);
+        let anchor = if before.age >= before.most {
+            Anchor { round: last, from, age: 0, most: 2 * before.most.max(1), was_congested: false }
+        } else {
+            Anchor { age: before.age + 1, was_congested: before.was_congested || self.skipping.was_congested, ..before }
+        };
         let end = sender.next;
         self.skipping = Skipping {
             place,
@@ -208,6 +238,7 @@ impl Load<'_> {
             from,
             end,
             last,
+            anchor,
             packets,
             sent,
             timeouts,
@@ -309,6 +340,8 @@ impl Load<'_> {
 
     /// Leaves out `bytes` of the response that a connection is sending.
     fn skip(&mut self, place: usize, bytes: u64, waited: Ledger) {
+        // Nothing is compared with what was before.
+        self.skipping.anchor = Anchor::default();
         let connection = &mut self.buffers.connections[place];
         let Some(chunk) = connection.answering.front_mut() else { return };
         chunk.bytes -= bytes;
@@ -335,12 +368,13 @@ impl Load<'_> {
             }
         }
         (self.skipping.stretch_from, self.skipping.stretch_ends) = (self.now, packets + STRETCH);
-        self.skipping.last = Round::default();
+        (self.skipping.last, self.skipping.anchor) = (Round::default(), Anchor::default());
         for place in 0..self.buffers.connections.len() {
             let carried = self.carried(place).unwrap_or(0);
             let connection = &mut self.buffers.connections[place];
-            let acknowledged = connection.server.sender.acknowledged;
-            connection.mark = Mark { acknowledged, ledger: connection.ledger, carried, duration };
+            connection.mark.note(carried, duration);
+            (connection.mark.acknowledged, connection.mark.ledger) =
+                (connection.server.sender.acknowledged, connection.ledger);
         }
     }
 

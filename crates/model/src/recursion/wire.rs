@@ -1,7 +1,7 @@
 //! Sending: what each end puts on the wire, and what the server does about requests.
 
 use super::browser::{Action, Cause, Limits, Trigger};
-use super::connection::{Content, End, Exchange, Kind, Packet, Side};
+use super::connection::{Content, End, Exchange, Kind, Packet, Side, Turns};
 use super::habits::Habits;
 use super::load::{HEADERS, Load, Making, Mode};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
@@ -61,6 +61,10 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     }
     if parameters.is_relayed {
         client.receiver.read_after(Habits::of(tcp).waking);
+    }
+    if parameters.turns() == Turns::Segments {
+        // Proxies keep what waits in buffers of their own.
+        (client.sender.buffer, server.sender.buffer) = (None, None);
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());

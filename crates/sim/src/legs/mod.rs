@@ -172,7 +172,13 @@ impl Legs {
 
     /// A leg is a connection of the trunk from now on.
     pub(crate) fn give_to_trunk(&mut self, leg: u32, connection: u32) {
-        self.legs[leg].ends.iter_mut().for_each(|end| end.owner = Owner::Trunk { connection });
+        for end in &mut self.legs[leg].ends {
+            end.owner = Owner::Trunk { connection };
+            // What waits is in the stations' buffers.
+            if let Transport::Tcp(endpoint) = &mut end.transport {
+                endpoint.take_everything();
+            }
+        }
     }
 
     /// The connection of the trunk that a leg is, and the station with one end of it.

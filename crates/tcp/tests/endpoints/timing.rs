@@ -145,16 +145,16 @@ fn a_send_buffer_limits_what_linux_has_on_the_way() {
         let config = TcpConfig {
             congestion: Congestion::NewReno,
             first_ack: FirstAck::Immediate,
-            initial_window: 10_000,
+            initial_window: 1000,
             ..TcpConfig::of(profile)
         };
         let mut network = network(&config, &[], &[]);
         connect(&mut network);
         transfer(&mut network, &config, 20_000)
     };
-    // 29 MB are two rounds of 10,000 segments. On Linux the receive window opens from 64 kB on, which alone would take 3.75 s; then
-    // come rounds of at most a send buffer's 3.9 MB.
+    // 29 MB in rounds from 1000 segments on. On Linux the receive window opens from 64 kB on, which alone would take 3.75 s; then come
+    // rounds of what the send buffer holds. Linux 6.18 takes 6.06 s, in one of six runs 5.07 and in one 5.56 s.
     let (limited, unlimited) = (seconds(Profile::Linux), seconds(Profile::Rfc));
-    assert!((5.5..6.5).contains(&limited), "{limited} s");
-    assert!(unlimited < 2.0 * 0.5, "{unlimited} s");
+    assert!((5.0..6.1).contains(&limited), "{limited} s");
+    assert!(unlimited < 6.0 * 0.5, "{unlimited} s");
 }

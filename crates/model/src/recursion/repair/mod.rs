@@ -119,6 +119,7 @@ impl Repair {
     pub(crate) fn hear(&mut self, sender: &mut Sender, now: Ticks, packet: &Packet) {
         let (ack, is_bare) = (&packet.ack, packet.payload == 0);
         self.new_first = false;
+        let on_the_way = sender.in_flight();
         let moved = sender.update_offer(ack.up_to, ack.offer);
         let mut news = self.take_in(sender, now, ack, u64::from(packet.heard));
         if news.covered.twice.is_some() {
@@ -134,7 +135,8 @@ impl Repair {
             self.judge_by_number(sender, now, &news);
         }
         if news.advanced {
-            sender.consider_buffer();
+            sender.network = Some(self.in_network());
+            sender.note_freed(on_the_way);
         }
     }
 

@@ -47,14 +47,17 @@ impl Repair {
         sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
         let goes_on = self.repeat_now || sender.batch.is_leaving();
         let waits = self.bbr.is_some() && self.pacer.free > now && !goes_on;
-        let piece = if waits { None } else { self.next_piece(sender, now) };
+        let mut piece = if waits { None } else { self.next_piece(sender, now) };
+        if piece.is_none() {
+            sender.batch = Batch::default();
+            if sender.resumes() && !waits {
+                piece = self.next_piece(sender, now);
+            }
+        }
         self.pacer.due = if waits && self.wants_to_send(sender) { self.pacer.free } else { Ticks::NEVER };
         match &piece {
             Some(piece) => self.note_sent(sender, now, piece),
-            None => {
-                sender.batch = Batch::default();
-                self.settle(sender, now);
-            }
+            None => self.settle(sender, now),
         }
         piece
     }

@@ -1,0 +1,233 @@
+//! What Linux's kernel takes of what is written, sent or not (tcp_sendmsg_locked()).
+//!
+//! It takes pieces of half the largest offer, of 64 KiB at most, and begins one while the memory in use is below what the buffer may have,
+//! which is not looked at again until the piece is full. A piece has memory of its own beside its payload, and so has each batch that was
+//! cut from one to be sent. What the windows let go is sent meanwhile: batch by batch, and all of it after half the largest offer. A
+//! writer that was stopped goes on when a third is free; an acknowledgement lets the buffer grow if that leaves the congestion window
+//! unfilled, or lets two batches go.
+
+use super::sender::Sender;
+
+/// `tcp_wmem`'s largest.
+const MOST: u64 = 4 << 20;
+/// Memory of a packet beside its payload: for headers and shared information, and its description.
+const ROOM: u64 = 256 + 320;
+const DESCRIPTION: u64 = 256;
+/// A piece that is cut into segments by the device is smaller than 64 KiB with headers.
+const LARGEST: u64 = 65_535 - 256;
+/// Offers of no more than this are not halved (TCP_MSS_DEFAULT).
+const SMALLEST: u64 = 536;
+/// An acknowledgement takes its share of what is on the way.
+const PARTS: u64 = 1 << 10;
+/// TCP_INIT_CWND, in segments; what the handshake's largest segment holds beyond a later one's payload, for timestamps.
+const INITIAL: u64 = 10;
+const OPTIONS: u64 = 12;
+
+/// What may be in use, and what is beside payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SendBuffer {
+    most: u64,
+    /// Batches on the way, in [`PARTS`] of one.
+    batches: u64,
+    /// What the last piece holds that was not sent.
+    last: u64,
+    /// The writer was stopped; and there was an acknowledgement since.
+    pub(super) has_stopped: bool,
+    is_asked: bool,
+}
+
+impl SendBuffer {
+    /// Of a connection that begins with a window of so many bytes.
+    pub(super) fn new(window: u64, mss: u64) -> Self {
+        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped: false, is_asked: false };
+        buffer.grow(window, mss);
+        buffer
+    }
+
+    /// Twice the window, in packets (tcp_sndbuf_expand()).
+    fn grow(&mut self, window: u64, mss: u64) {
+        let packet = (mss + OPTIONS + ROOM).next_power_of_two() + DESCRIPTION;
+        let segments = (window / mss).max(INITIAL);
+        self.most = self.most.max(segments.saturating_mul(2 * packet).min(MOST));
+    }
+
+    pub(super) fn note_batch(&mut self) {
+        self.batches += PARTS;
+    }
+
+    /// Of `before` bytes on the way `left` are not acknowledged.
+    pub(super) fn note_ack(&mut self, before: u64, left: u64) {
+        self.batches = (self.batches * left).checked_div(before).unwrap_or(0);
+        self.is_asked = self.has_stopped;
+    }
+
+    /// What decides what it takes next.
+    fn fingerprint(&self) -> u64 {
+        // Each has a place of its own: at most 4 MiB, some thousand batches in parts, 64 KiB.
+        (self.most << 42) ^ (self.batches << 18) ^ (self.last << 1) ^ u64::from(self.has_stopped)
+    }
+
+    fn batches(&self) -> u64 {
+        (self.batches + PARTS / 2) / PARTS
+    }
+
+    fn in_use(&self, on_the_way: u64, unsent: u64, batches: u64, piece: u64) -> u64 {
+        let last = self.last.min(unsent);
+        let pieces = u64::from(last > 0) + (unsent - last).div_ceil(piece);
+        on_the_way + unsent + (batches + pieces) * (ROOM + DESCRIPTION)
+    }
+}
+
+impl Sender {
+    /// The writer goes on until it is stopped.
+    #[inline(always)]
+    pub(super) fn accept(&mut self) {
+        if self.accepted < self.written {
+            self.accept_more();
+        }
+    }
+
+    #[inline(never)]
+    fn accept_more(&mut self) {
+        let Some(mut buffer) = self.buffer else {
+            self.accepted = self.written;
+            return;
+        };
+        if !buffer.has_stopped {
+            self.fill(&mut buffer);
+            self.buffer = Some(buffer);
+        }
+    }
+
+    /// Of so many bytes on the way some were acknowledged.
+    pub(super) fn note_freed(&mut self, before: u64) {
+        let Some(mut buffer) = self.buffer else { return };
+        buffer.note_ack(before, self.in_flight());
+        if buffer.has_stopped {
+            let room = self.window.size.saturating_sub(self.counted());
+            if room >= 2 * self.mss * self.batch_of(u64::MAX, u64::MAX) {
+                buffer.grow(self.window.size, self.mss);
+            }
+        }
+        self.buffer = Some(buffer);
+    }
+
+    /// All has been sent that may be: whether a writer that was stopped goes on.
+    pub(super) fn resumes(&mut self) -> bool {
+        let Some(mut buffer) = self.buffer.filter(|buffer| buffer.is_asked) else { return false };
+        buffer.is_asked = false;
+        if self.fits(self.mss) {
+            buffer.grow(self.window.size, self.mss);
+        }
+        let unsent = self.accepted - self.next;
+        let in_use = buffer.in_use(self.in_flight(), unsent, buffer.batches(), self.piece());
+        buffer.has_stopped = in_use * 3 > buffer.most * 2;
+        self.buffer = Some(buffer);
+        !buffer.has_stopped
+    }
+
+    /// What decides what is sent of what is written: what was taken, and what is taken next.
+    pub(super) fn supply(&self) -> [u64; 2] {
+        [self.accepted - self.next, self.buffer.map_or(0, |buffer| buffer.fingerprint())]
+    }
+
+    /// Payload of a piece, in whole segments (tcp_xmit_size_goal()).
+    fn piece(&self) -> u64 {
+        let half = if self.largest > SMALLEST { self.largest / 2 } else { self.largest };
+        (half.min(LARGEST) / self.mss * self.mss).max(self.mss)
+    }
+
+    /// As much as can be leaves meanwhile, in batches as they are now.
+    fn fill(&mut self, buffer: &mut SendBuffer) {
+        let (piece, batch) = (self.piece(), self.batch_of(u64::MAX, u64::MAX) * self.mss);
+        let mut room = self.window.size.saturating_sub(self.counted()).min(self.room_offered());
+        if self.pacing.is_some() {
+            room = room.min(batch);
+        }
+        let (mut unsent, mut on_the_way, mut batches) = (self.accepted - self.next, self.in_flight(), buffer.batches());
+        let mut since_all_left = 0;
+        buffer.last = buffer.last.min(unsent);
+        while self.accepted < self.written {
+            if buffer.last == 0 || buffer.last >= piece {
+                buffer.has_stopped = buffer.in_use(on_the_way, unsent, batches, piece) >= buffer.most;
+                if buffer.has_stopped {
+                    return;
+                }
+                buffer.last = 0;
+            }
+            let more = (piece - buffer.last).min(self.written - self.accepted);
+            self.accepted += more;
+            (buffer.last, unsent, since_all_left) = (buffer.last + more, unsent + more, since_all_left + more);
+            let all_leaves = since_all_left > self.largest / 2;
+            if buffer.last < piece || !(all_leaves || unsent == buffer.last) {
+                continue;
+            }
+            let leaving = room.min(unsent).min(if all_leaves { u64::MAX } else { batch });
+            since_all_left = if all_leaves { 0 } else { since_all_left };
+            (room, unsent, on_the_way) = (room - leaving, unsent - leaving, on_the_way + leaving);
+            (batches, buffer.last) = (batches + leaving.div_ceil(batch), buffer.last.min(unsent));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::habits::Habits;
+    use super::super::ticks::Ticks;
+    use super::super::window::Window;
+    use super::*;
+    use farhop_scenario::{Congestion, Profile, TcpConfig};
+
+    const MSS: u64 = 1448;
+
+    /// A sender with so many segments of window that was offered `offer`, on a path of 200 ms.
+    fn sender(window: u64, offer: u64) -> Sender {
+        let habits = Habits::of(&TcpConfig::of(Profile::Linux));
+        let mut sender = Sender::new(habits, MSS, Window::new(Congestion::Reno, MSS, window * MSS, true));
+        sender.start_from(Ticks::from_millis(200));
+        sender.update_offer(0, offer);
+        sender.written = 122_329;
+        sender
+    }
+
+    fn send_all(sender: &mut Sender) -> u64 {
+        while sender.transmit(Ticks::ZERO).is_some() {}
+        sender.next
+    }
+
+    #[test]
+    fn what_linux_was_seen_to_take_is_taken() {
+        let mut sender = sender(10, 64_512);
+        assert_eq!(send_all(&mut sender), 10 * MSS);
+        let buffer = sender.buffer.unwrap();
+        assert_eq!((sender.accepted, buffer.most, buffer.batches()), (32 * MSS, 46_080, 5));
+        assert_eq!(buffer.in_use(10 * MSS, 22 * MSS, 5, 22 * MSS), 51_328);
+    }
+
+    #[test]
+    fn a_window_that_is_not_filled_lets_the_buffer_grow() {
+        let mut sender = sender(10, 64_512);
+        send_all(&mut sender);
+        sender.window.size = 40 * MSS;
+        let ack = |sender: &mut Sender, segments: u64| {
+            let before = sender.in_flight();
+            sender.acknowledged = segments * MSS;
+            let left = sender.in_flight();
+            sender.buffer.as_mut().unwrap().note_ack(before, left);
+            send_all(sender)
+        };
+        assert_eq!(ack(&mut sender, 2), 42 * MSS, "what was held has left, and room for more was found");
+        let buffer = sender.buffer.unwrap();
+        assert_eq!((buffer.most, buffer.has_stopped), (80 * 2304, false));
+        assert_eq!(sender.accepted, 122_329);
+    }
+
+    #[test]
+    fn batches_of_two_segments_fill_it_sooner() {
+        let mut sender = sender(95, 155_648);
+        sender.buffer = Some(SendBuffer::new(22 * MSS, MSS));
+        assert_eq!(send_all(&mut sender), 55 * MSS);
+        let buffer = sender.buffer.unwrap();
+        assert!(buffer.has_stopped && buffer.batches() == 28);
+    }
+}

@@ -1,0 +1,254 @@
+//! Linux's send buffer: how much of what the application writes the kernel takes, sent or not (tcp_sendmsg_locked(), Linux 6.18).
+//!
+//! The kernel takes data in pieces of up to half the largest window that was ever offered, at most 64 KiB. It begins a piece whenever
+//! less memory is in use than the buffer may have, and fills it whatever that takes. Each piece has some memory of its own, and is cut
+//! into batches ([`crate::batch`]) as it is sent, each of which has as much again; so slow senders, whose batches are two segments,
+//! have room for a fifth less. While it fills pieces the kernel sends what the windows take: a batch for each piece that was filled,
+//! everything after half the largest window.
+//!
+//! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
+//! grow, to twice the congestion window's segments, if the application waits and the congestion window is not filled
+//! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
+//! segments (`ss -m` after every acknowledgement, Linux 6.18). Each write is taken to be one call with everything in it.
+
+use farhop_units::Bytes;
+
+/// `tcp_wmem`'s maximum.
+const MOST: u64 = 4_194_304;
+/// Memory for headers (MAX_TCP_HEADER; 320 B in kernels with drivers for wireless networks), struct skb_shared_info and struct sk_buff.
+const HEADERS: u64 = 256;
+const SHARED: u64 = 320;
+const DESCRIPTION: u64 = 256;
+/// What a piece takes beside its payload (seen by `ss -m`).
+const PIECE: u64 = HEADERS + SHARED + DESCRIPTION;
+/// GSO_LEGACY_MAX_SIZE without what is kept for headers (sk_dst_gso_max_size()).
+const LARGEST: u64 = 65_536 - (HEADERS + 1);
+/// TCP_MSS_DEFAULT: pieces are half of larger windows (tcp_bound_to_half_wnd()).
+const SMALL_WINDOW: u64 = 536;
+/// TCP_INIT_CWND: smaller windows have no smaller buffer.
+const LEAST_SEGMENTS: u64 = 10;
+/// Parts of a piece.
+const WHOLE: u64 = 1 << 10;
+/// Timestamps, which the largest segment of a handshake does not count.
+const TIMESTAMPS: u64 = 12;
+
+/// What one direction's buffer may have, and what its payload occupies beside its own length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendBuffer {
+    /// sk_sndbuf.
+    limit: u32,
+    /// Pieces on the way, in parts of [`WHOLE`]: acknowledgements take their share.
+    sent: u32,
+    /// Unsent bytes of the last piece.
+    tail: u32,
+    /// The application waits for room.
+    is_full: bool,
+    /// An acknowledgement has arrived since, and the windows have not been looked at.
+    may_expand: bool,
+}
+
+/// What else the filling of a buffer depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filling {
+    pub(crate) mss: Bytes,
+    /// Payload that is held: on the way, and never sent.
+    pub(crate) in_flight: Bytes,
+    pub(crate) unsent: Bytes,
+    /// What the application has that was not taken.
+    pub(crate) waiting: Bytes,
+    /// What congestion and offered window let go now.
+    pub(crate) room: Bytes,
+    /// Segments of a batch.
+    pub(crate) batch: u64,
+    /// The largest window ever offered.
+    pub(crate) largest_window: Bytes,
+}
+
+impl SendBuffer {
+    /// Of a connection with this initial window.
+    pub(crate) fn new(initial_window: Bytes, mss: Bytes) -> Self {
+        let mut buffer = Self { limit: 0, sent: 0, tail: 0, is_full: false, may_expand: false };
+        buffer.expand(initial_window, mss);
+        buffer
+    }
+
+    /// An acknowledgement lets so much go.
+    pub(crate) fn note_room(&mut self, room: Bytes, batch: Bytes, window: Bytes, mss: Bytes) {
+        if self.is_full && room >= batch * 2 {
+            self.expand(window, mss);
+        }
+    }
+
+    /// tcp_sndbuf_expand(): twice the segments of the window, each as large as a packet of its own may be in memory.
+    fn expand(&mut self, window: Bytes, mss: Bytes) {
+        let segments = (window.get() / mss.get().max(1)).max(LEAST_SEGMENTS);
+        let packet = (mss.get() + TIMESTAMPS + HEADERS + SHARED).next_power_of_two() + DESCRIPTION;
+        let wanted = (2 * segments).saturating_mul(packet);
+        self.limit = self.limit.max(small(wanted.min(MOST)));
+    }
+
+    /// Whether the application waits for room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// A batch leaves.
+    pub(crate) fn send(&mut self) {
+        self.sent = self.sent.saturating_add(small(WHOLE));
+    }
+
+    /// Of `before` bytes on the way `after` are left.
+    pub(crate) fn acknowledge(&mut self, before: Bytes, after: Bytes) {
+        self.sent = small(u64::from(self.sent) * after.get() / before.get().max(1));
+        self.may_expand = self.is_full;
+    }
+
+    /// Whether the application waits, and an acknowledgement may have changed that.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.may_expand
+    }
+
+    /// After everything was sent that may be since an acknowledgement: whether the application goes on; `window`, if that is not filled.
+    pub(crate) fn makes_room(&mut self, window: Option<Bytes>, filling: &Filling) -> bool {
+        self.may_expand = false;
+        if let Some(window) = window {
+            self.expand(window, filling.mss);
+        }
+        let used = self.used(filling.in_flight.get(), filling.unsent.get(), self.sent(), goal(filling));
+        self.is_full = used * 3 > u64::from(self.limit) * 2;
+        !self.is_full
+    }
+
+    /// Pieces on the way.
+    fn sent(&self) -> u64 {
+        (u64::from(self.sent) + WHOLE / 2) / WHOLE
+    }
+
+    /// Memory in use by payload on the way in so many pieces, and unsent in pieces of `goal`.
+    fn used(&self, in_flight: u64, unsent: u64, sent: u64, goal: u64) -> u64 {
+        let tail = u64::from(self.tail).min(unsent);
+        let pieces = sent + u64::from(tail > 0) + (unsent - tail).div_ceil(goal);
+        in_flight + unsent + PIECE * pieces
+    }
+
+    /// The application writes: how much of it is taken. What of it leaves at once is to be sent right after.
+    pub(crate) fn fill(&mut self, filling: &Filling) -> Bytes {
+        let goal = goal(filling);
+        let (half, batch) = (filling.largest_window.get() / 2, filling.batch.max(1) * filling.mss.get());
+        let (waiting, mut room) = (filling.waiting.get(), filling.room.get());
+        let (mut unsent, mut in_flight) = (filling.unsent.get(), filling.in_flight.get());
+        let (mut sent, mut taken, mut pushed) = (self.sent(), 0, 0);
+        self.tail = self.tail.min(small(unsent));
+        while taken < waiting {
+            if (self.tail == 0 || u64::from(self.tail) >= goal) && !self.begin_piece(in_flight, unsent, sent, goal) {
+                break;
+            }
+            let more = (goal - u64::from(self.tail)).min(waiting - taken);
+            self.tail += small(more);
+            (taken, unsent) = (taken + more, unsent + more);
+            if u64::from(self.tail) < goal {
+                break;
+            }
+            // Half the window since the last time, or the first that was not sent.
+            let leaves = if taken - pushed > half {
+                pushed = taken;
+                room.min(unsent)
+            } else if unsent == u64::from(self.tail) {
+                room.min(batch).min(unsent)
+            } else {
+                0
+            };
+            (room, unsent, in_flight) = (room - leaves, unsent - leaves, in_flight + leaves);
+            sent += leaves.div_ceil(batch);
+            self.tail = self.tail.min(small(unsent));
+        }
+        Bytes::new(taken)
+    }
+
+    /// Whether there is memory for another piece; else the buffer is full.
+    fn begin_piece(&mut self, in_flight: u64, unsent: u64, sent: u64, goal: u64) -> bool {
+        self.is_full = self.used(in_flight, unsent, sent, goal) >= u64::from(self.limit);
+        if !self.is_full {
+            self.tail = 0;
+        }
+        !self.is_full
+    }
+}
+
+/// Payload of a piece (tcp_xmit_size_goal()): whole segments.
+fn goal(filling: &Filling) -> u64 {
+    let (window, mss) = (filling.largest_window.get(), filling.mss.get().max(1));
+    let half = if window > SMALL_WINDOW { window / 2 } else { window };
+    (LARGEST.min(half) / mss * mss).max(mss)
+}
+
+fn small(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1448);
+    const RESPONSE: Bytes = Bytes::new(122_329);
+
+    fn filling(in_flight: u64, waiting: Bytes, room: u64, largest_window: u64) -> Filling {
+        let (unsent, largest_window) = (Bytes::ZERO, Bytes::new(largest_window));
+        Filling { mss: MSS, in_flight: MSS * in_flight, unsent, waiting, room: MSS * room, batch: 2, largest_window }
+    }
+
+    #[test]
+    fn a_new_connection_takes_what_linux_was_seen_to_take() {
+        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        assert_eq!(buffer.limit, 46_080);
+        // Ten segments leave in five pieces, the other 22 wait in one: 51,328 B of memory.
+        assert_eq!(buffer.fill(&filling(0, RESPONSE, 10, 64_512)), MSS * 32);
+        assert!(buffer.is_full());
+        assert_eq!(buffer.tail, 22 * 1448);
+    }
+
+    #[test]
+    fn what_is_left_is_taken_when_the_window_is_not_filled() {
+        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let left = RESPONSE - buffer.fill(&filling(0, RESPONSE, 10, 64_512));
+        (0..16).for_each(|_| buffer.send());
+        (20..32).rev().for_each(|left| buffer.acknowledge(MSS * (left + 1), MSS * left));
+        assert_eq!(buffer.sent(), 10, "two segments each");
+        let now = filling(20, left, 2, 79_872);
+        assert!(buffer.is_asked() && buffer.makes_room(Some(MSS * 22), &now));
+        assert_eq!(buffer.limit, 101_376);
+        assert_eq!((buffer.fill(&now), buffer.is_full()), (left, false), "pieces are filled whatever that takes");
+    }
+
+    #[test]
+    fn batches_of_two_segments_have_room_for_less_than_the_window() {
+        let mut buffer = SendBuffer::new(MSS * 22, MSS);
+        assert_eq!(buffer.limit, 101_376);
+        // One piece of 45 segments, then batch by batch up to half the largest window, when all leaves; then the buffer is full.
+        assert_eq!(buffer.fill(&filling(0, RESPONSE, 95, 155_648)), MSS * 55);
+        assert!(buffer.is_full());
+        let large = Filling { batch: 45, ..filling(0, RESPONSE, 95, 155_648) };
+        assert_eq!(SendBuffer::new(MSS * 22, MSS).fill(&large), RESPONSE, "batches as large as pieces");
+    }
+
+    #[test]
+    fn who_found_it_full_waits_for_a_third() {
+        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let left = RESPONSE - buffer.fill(&filling(0, RESPONSE, 0, 64_512));
+        assert!(!buffer.is_asked(), "nothing was acknowledged");
+        let held = |unsent| Filling { unsent: MSS * unsent, ..filling(0, left, 0, 64_512) };
+        for (unsent, goes_on) in [(21, false), (20, true)] {
+            buffer.acknowledge(MSS, Bytes::ZERO);
+            assert_eq!(buffer.makes_room(None, &held(unsent)), goes_on, "{unsent} segments of at most 30,720 B in all");
+        }
+        assert_eq!(buffer.limit, 46_080);
+    }
+
+    #[test]
+    fn a_buffer_does_not_outgrow_the_largest() {
+        let buffer = SendBuffer::new(MSS * 1_000_000, MSS);
+        assert_eq!(u64::from(buffer.limit), MOST);
+        assert_eq!(SendBuffer::new(MSS, MSS).limit, 46_080, "nor is that of a small window smaller");
+    }
+}
