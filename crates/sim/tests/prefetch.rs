@@ -51,6 +51,24 @@ fn a_prefetching_proxy_takes_as_long_as_the_model_says() {
     }
 }
 
+/// What it fetches over a wan that is longer than the link is not there when it is asked for; what it cannot read it passes on as a relay where
+/// it is, and near the client reads a little later than its kernel acknowledges.
+#[test]
+fn a_prefetching_proxy_has_what_has_come_to_it() {
+    let long =
+        ["wan.delay=30 ms", "link.down.delay=10 ms", "link.up.delay=10 ms", "page.objects=12", "page.size=20 kB"];
+    let small = ["tcp.max_window=16 kB", "http.connections=1", "page.objects=3", "page.size=200 kB"];
+    for (at, version, page, bound) in [
+        (FAR, "http.version=1.0", &long[..], 1e-3),
+        (FAR, "http.tls=1.3", &small, 1e-3),
+        (NEAR, "http.tls=1.3", &small, 0.035),
+        (NEAR, "http.tls=none", &small, 0.035),
+    ] {
+        let error = difference("demo", Architecture::PrefetchConventional, &[&[at, version], page].concat());
+        assert!(error.abs() < bound, "{at}, {version}, {page:?}: {error:+.6}");
+    }
+}
+
 /// The document comes by TCP, what it names in datagrams as soon as the prefetching server has all of it.
 #[test]
 fn two_boxes_take_as_long_as_the_model_says() {

@@ -10,7 +10,7 @@
 //! | `multiplexed` | k, up from the start | TCP's over the link alone | its rate, and a delay | the client's, whose connections share the k: each goes, either way, over the one with the fewest bytes waiting or unacknowledged and stays there while anything of it is under way, 20 B per segment (nz-us-2000) |
 //! | `rwbp` | one per client connection, up from the start | set, of each its own: no more than a round trip's worth of it or 16 segments are on the way, in packets with 40 B of headers, and every so many of them have an acknowledgement (zhou-2004) | its rate, and a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is its rate, and a delay |
-//! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay of the document alone | the client's |
+//! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay, of what documents name since they named it | the client's |
 //! | `prefetch-2013` | one per client connection, opened when something is asked on it | TCP's over the link alone; of what is sent unasked set, no more than 1414 B per ms, whole and in datagrams | its rate, and a delay | for documents and what none names; the rest is sent unasked |
 //! | `tunnel` | one, up from the start | set, both ways | its rate, and a delay | the client's, whose connections share it |
 //! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
@@ -18,7 +18,7 @@
 //! Assumed throughout: proxies take no more time than Linux's programs; the lan's hops are passed in each round trip of the link, so that a handshake that the
 //! terminal answers takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the
 //! terminal for the link's own; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
-//! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` and `prefetch-conventional` far are `split`, near it is `direct`, and over
+//! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` is `split`, `prefetch-conventional` a relay where its box is, and over
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
 //! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
 //! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
@@ -98,7 +98,14 @@ fn beyond_proxy(config: &DirectionConfig) -> HopParameters {
 impl Parameters {
     /// The parameters that describe `architecture`, as the module's table has them.
     pub fn of_architecture(scenario: &Scenario, architecture: Architecture, settings: &ProxySettings) -> Self {
-        match carried_as(scenario, architecture, settings.side) {
+        let carried = carried_as(scenario, architecture, settings.side);
+        if architecture == Architecture::PrefetchConventional
+            && carried != architecture
+            && scenario.http.version != HttpVersion::Http3
+        {
+            return Self::passing_on(scenario, settings.side);
+        }
+        match carried {
             Architecture::Direct => Self::of(scenario),
             Architecture::Split => Self::split(scenario).answered_near(scenario, 1),
             Architecture::Multiplexed => Self::multiplexed(scenario, settings),
@@ -139,7 +146,7 @@ impl Parameters {
         // The proxy connects; it asks, and the server answers.
         let [connection, response] = [1, 2].map(|programs| wan + program * programs);
         let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
-        parameters.is_relayed = true;
+        (parameters.is_relayed, parameters.is_read_late) = (true, true);
         parameters.near = Near::of(scenario, round_trip(&scenario.lan));
         parameters.delays = Delays { response, tls: response, behind: Some(behind), connection, ..Delays::default() };
         parameters
@@ -228,7 +235,7 @@ impl Parameters {
     fn prefetching_near(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (beyond_proxy(&scenario.lan.down), beyond_proxy(&scenario.lan.up));
-        parameters.asks_ahead = true;
+        (parameters.asks_ahead, parameters.is_read_late) = (true, true);
         let (lan, program) = (round_trip(&scenario.lan), parameters.program());
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
@@ -236,16 +243,26 @@ impl Parameters {
         parameters
     }
 
-    /// The prefetcher at the gateway has everything that the document names by the time it is asked for.
+    /// The prefetcher at the gateway asks for what the document names before the client does.
     fn prefetching_far(scenario: &Scenario) -> Self {
-        let mut parameters = Self { is_relayed: false, ..Self::split(scenario) };
+        let mut parameters = Self { is_relayed: false, is_read_late: false, ..Self::split(scenario) };
         // There is no other proxy before the lan.
         let lan = &scenario.lan;
         (parameters.down[2], parameters.up[0]) = (HopParameters::of(&lan.down), HopParameters::of(&lan.up));
-        let document = round_trip(&scenario.wan).saturating_mul(2) + parameters.program() * 3;
         (parameters.lookup, parameters.near) = (Duration::ZERO, None);
-        parameters.delays = Delays { document, ..Delays::default() };
+        (parameters.fetches_ahead, parameters.fetches) = (true, scenario.http.connections);
         parameters
+    }
+
+    /// A box that would prefetch but cannot read what it passes on; the client finds the servers.
+    fn passing_on(scenario: &Scenario, side: PrefetchSide) -> Self {
+        let direct = Self::of(scenario);
+        match side {
+            PrefetchSide::Near => Self { is_read_late: true, ..direct },
+            PrefetchSide::Far => {
+                Self { fetches_ahead: false, lookup: direct.lookup, ..Self::prefetching_far(scenario) }
+            }
+        }
     }
 }
 

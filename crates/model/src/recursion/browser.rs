@@ -55,6 +55,9 @@ pub(crate) struct Progress {
     pub(crate) push_order: usize,
     /// The connection over which a box fetches it.
     pub(crate) behind: Option<Behind>,
+    /// When it began to come to a box that fetches it and waits for the browser's request; and how much of it that has by then.
+    pub(crate) fetched: Option<Ticks>,
+    pub(crate) there: u64,
     /// It comes unasked, and the browser has not asked for it yet: it waits where it has come to.
     pub(crate) withheld: bool,
     /// The browser waits for it, as for what it has asked for itself.

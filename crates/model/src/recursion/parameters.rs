@@ -273,6 +273,8 @@ pub struct Parameters {
     pub outstanding: usize,
     /// What the server sends has come to it over another connection, and not all at once.
     pub is_relayed: bool,
+    /// Who receives is the program of a box, which reads a little later than its kernel acknowledges.
+    pub is_read_late: bool,
     /// What responses wait for at the far end of the modelled path.
     pub delays: Delays,
     /// Of what a document names the sender knows so many objects as soon as it has the document, and sends them without being asked.
@@ -281,6 +283,8 @@ pub struct Parameters {
     pub pushed_rate: Option<Rate>,
     /// Of these it asks for so many at once; zero counts as one.
     pub fetches: usize,
+    /// It fetches what documents name without sending it before it is asked for.
+    pub fetches_ahead: bool,
     /// Who asks is a box that reads documents, and does not wait for a browser that asks later.
     pub asks_ahead: bool,
     /// Resolving a host's name, ahead of the first connection to it.
@@ -314,10 +318,12 @@ impl Parameters {
             response_header_bytes: scenario.http.response_header_bytes,
             outstanding: usize::MAX,
             is_relayed: false,
+            is_read_late: false,
             delays: Delays::default(),
             pushed: 0,
             pushed_rate: None,
             fetches: usize::MAX,
+            fetches_ahead: false,
             asks_ahead: false,
             lookup: lookup(scenario),
             is_unasked: false,

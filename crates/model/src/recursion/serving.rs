@@ -45,6 +45,9 @@ impl Load<'_> {
     /// How long the response of `object` is in the making; those of one call come in the order of their requests, unless they take
     /// turns.
     fn delay(&mut self, place: usize, object: usize) -> Ticks {
+        if self.buffers.browser.objects[object].fetched.is_some() {
+            return self.fetched(object);
+        }
         let delays = &self.parameters.delays;
         let mut delay = Ticks::of(delays.response) + self.workload.think(object);
         let call = self.call_of(Content::Object(object)).unwrap_or(place);
@@ -63,6 +66,22 @@ impl Load<'_> {
         call.last_ready = ready;
         self.buffers.browser.objects[object].delay = ready.since(self.now);
         ready.since(self.now)
+    }
+
+    /// How long a response takes that a box has asked for before, and how much of it is there.
+    fn fetched(&mut self, object: usize) -> Ticks {
+        let (now, skipped, parameters) = (self.now, self.skipped, self.parameters);
+        let bytes = parameters.response(self.workload, object);
+        let progress = &mut self.buffers.browser.objects[object];
+        let (Some(mut at), Some(behind)) = (progress.fetched, &mut progress.behind) else { return Ticks::ZERO };
+        let delay = at.since(now);
+        while at < now && progress.there < bytes {
+            let (comes, next) = behind.bring(at, skipped, bytes - progress.there, parameters);
+            progress.there += comes;
+            at = next;
+        }
+        progress.delay = delay;
+        delay
     }
 
     /// A response will be there later, after those that are there before it.
@@ -87,11 +106,13 @@ impl Load<'_> {
         let call = self.call_of(content);
         let (now, skipped, parameters) = (self.now, self.skipped, self.parameters);
         let course = self.behind(content).copied().or_else(|| call.map(|call| self.buffers.calls[call].behind));
+        let there = self.take_fetched(content);
         let (comes, next) = match (self.behind(content), call) {
-            (Some(behind), _) => behind.bring(now, skipped, bytes, parameters),
+            (Some(behind), _) => behind.bring(now, skipped, bytes - there, parameters),
             (None, Some(call)) => self.buffers.calls[call].behind.bring(now, skipped, bytes, parameters),
             (None, None) => (bytes, now),
         };
+        let comes = comes + there;
         if comes > 0 || bytes == 0 {
             self.send_response(making, call, comes);
         }
@@ -107,6 +128,12 @@ impl Load<'_> {
                 self.close_server(making.connection);
             }
         }
+    }
+
+    /// How much of it had come to a box before it was asked for.
+    fn take_fetched(&mut self, content: Content) -> u64 {
+        let Content::Object(object) = content else { return 0 };
+        core::mem::take(&mut self.buffers.browser.objects[object].there)
     }
 
     /// The connection over which a box fetches what it pushes.
@@ -165,19 +192,27 @@ impl Load<'_> {
 
     /// The server sends what a document names without being asked.
     fn push_named(&mut self, making: Making, by: usize, behind: Option<Behind>) {
-        if self.parameters.pushed == 0 || !self.workload.object(by).is_document {
+        let waits = self.parameters.fetches_ahead;
+        let most = if waits { usize::MAX } else { self.parameters.pushed };
+        if most == 0 || !self.workload.object(by).is_document {
             return;
         }
         let (size, header) = (making.exchange.response, self.buffers.browser.objects[by].header);
         let mut course = Course { now: self.now, skipped: self.skipped, come: 0, size, behind };
         let mut fetches =
             Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
-        for (order, &(at, object)) in self.workload.named_by(by).iter().take(self.parameters.pushed).enumerate() {
+        for (order, &(at, object)) in self.workload.named_by(by).iter().take(most).enumerate() {
             fetches.now = course.reaches(header + at, self.parameters);
+            let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
+            if waits {
+                let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
+                let progress = &mut self.buffers.browser.objects[object];
+                (progress.fetched, progress.behind) = (Some(ready), behind);
+                continue;
+            }
             let header = self.workload.header(object, self.parameters.response_header_bytes);
             let is_withheld = self.workload.has_delays() || self.answers_near();
             self.buffers.browser.expect(object, by, is_withheld);
-            let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
             let exchange = Exchange { content, request: 0, response };
             let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
             let progress = &mut self.buffers.browser.objects[object];
@@ -270,7 +305,8 @@ impl Fetches {
         if parameters.http == Http::Http11Pipelined {
             return self.now;
         }
-        let counts = |other: usize| parameters.pushed_rate.is_none() || other == host;
+        let is_like_a_browser = parameters.pushed_rate.is_some() || parameters.fetches_ahead;
+        let counts = |other: usize| !is_like_a_browser || other == host;
         let own = self.under_way.iter().enumerate().filter(|(_, (other, _))| counts(*other));
         if own.clone().count() < parameters.fetches.max(1) {
             return self.now;

@@ -383,8 +383,10 @@ impl Load<'_> {
         self.buffers.making.iter_mut().for_each(|making| making.ready = making.ready.since(span));
         self.buffers.plans.iter_mut().for_each(|plan| plan.due = plan.due.since(span));
         self.buffers.resolved.iter_mut().flatten().for_each(|resolved| *resolved = resolved.since(span));
-        let fetched = self.buffers.browser.objects.iter_mut().filter_map(|object| object.behind.as_mut());
-        fetched.for_each(|behind| behind.bring_forward(span));
+        for object in &mut self.buffers.browser.objects {
+            object.behind.iter_mut().for_each(|behind| behind.bring_forward(span));
+            object.fetched = object.fetched.map(|at| at.since(span));
+        }
         for call in &mut self.buffers.calls {
             call.last_ready = call.last_ready.since(span);
             call.behind.bring_forward(span);

@@ -59,7 +59,7 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         client.sender.keep_to(pace);
         server.sender.keep_to(pace.or_else(|| parameters.link_pace()));
     }
-    if parameters.is_relayed {
+    if parameters.is_read_late {
         client.receiver.read_after(Habits::of(tcp).waking);
     }
     if parameters.turns() == Turns::Segments {
