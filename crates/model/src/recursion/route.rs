@@ -128,11 +128,14 @@ impl Room {
     }
 }
 
-/// One direction.
+/// One direction. A hop without a rate holds nothing back: it is a delay, which counts as the hop's before it or, ahead of all, as the
+/// route's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Route {
+    ahead: Ticks,
     hops: [Hop; MOST_HOPS],
     used: usize,
+    is_bounded: bool,
     slowest: usize,
     /// Kept where it is to be known which packets are dropped, and not only whether any may be.
     rooms: Option<Box<[Room; MOST_HOPS]>>,
@@ -143,8 +146,20 @@ impl Route {
     pub(crate) fn new(hops: impl IntoIterator<Item = Hop>) -> Self {
         let mut route = Self::default();
         for hop in hops.into_iter().filter(|hop| !(hop.pace.is_instant() && hop.delay == Ticks::ZERO)).take(MOST_HOPS) {
-            route.hops[route.used] = hop;
-            route.used += 1;
+            route.is_bounded |= hop.limit != QueueLimit::Unlimited;
+            if !hop.pace.is_instant() {
+                route.hops[route.used] = hop;
+                route.used += 1;
+            } else if let Some(before) = route.hops[..route.used].last_mut() {
+                before.delay += hop.delay;
+            } else {
+                route.ahead += hop.delay;
+            }
+        }
+        if route.used == 0 && route.ahead > Ticks::ZERO {
+            // Which packets come behind another one is to be known here, too.
+            (route.hops[0], route.used) = (Hop::new(Pace::default(), 0, route.ahead, QueueLimit::Unlimited), 1);
+            route.ahead = Ticks::ZERO;
         }
         let pace = |index: &usize| route.hops[*index].pace;
         route.slowest = (0..route.used).max_by_key(pace).unwrap_or(0);
@@ -158,12 +173,13 @@ impl Route {
 
     /// Whether a queue may be full.
     pub(crate) fn is_bounded(&self) -> bool {
-        self.hops[..self.used].iter().any(|hop| hop.limit != QueueLimit::Unlimited)
+        self.is_bounded
     }
 
     /// Sends a packet at `now`, which is not before any earlier packet's.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Ticks, bytes: u64) -> Passage {
+        let now = now + self.ahead;
         if self.used == 1 && self.rooms.is_none() { self.hops[0].pass(now, bytes) } else { self.pass_hops(now, bytes) }
     }
 
@@ -195,6 +211,7 @@ impl Route {
     /// Sends up to `count` packets behind one that has left at `now` too, and tells of each, until that is enough.
     #[inline(always)]
     pub(crate) fn pass_behind(&mut self, now: Ticks, count: u64, bytes: u64, mut goes_on: impl FnMut(Passage) -> bool) {
+        let now = now + self.ahead;
         if self.used == 1 && self.rooms.is_none() {
             return self.hops[0].pass_behind(now, count, bytes, goes_on);
         }
@@ -208,6 +225,7 @@ impl Route {
     /// Passes so many packets of so many bytes that leave at `now` together, as [`Self::pass`] would one by one if no queue had a bound.
     pub(crate) fn pass_train(&mut self, now: Ticks, packets: u64, bytes: u64) {
         // When the first and the last of them arrive: those between never wait longer than for the slower of both.
+        let now = now + self.ahead;
         let (mut first, mut last) = (now, now);
         for hop in &mut self.hops[..self.used] {
             let (service, begins) = (hop.service(bytes), hop.free.max(first.into()));
@@ -219,7 +237,7 @@ impl Route {
 
     /// Propagation delay of all hops.
     pub(crate) fn delay(&self) -> Ticks {
-        self.hops[..self.used].iter().fold(Ticks::ZERO, |sum, hop| sum + hop.delay)
+        self.hops[..self.used].iter().fold(self.ahead, |sum, hop| sum + hop.delay)
     }
 
     /// Time that so many packets keep the slowest serializer busy.
@@ -295,6 +313,30 @@ mod tests {
                 alone.pass(now, 1000);
             }
             assert_eq!(together.backlog(now), alone.backlog(now));
+        }
+    }
+
+    #[test]
+    fn a_hop_without_a_rate_is_a_delay_and_which_packets_come_behind_another_is_known_of_it_too() {
+        let instant = |ms| Hop::new(Pace::of(None, (1, 1)), 0, Ticks::from_millis(ms), QueueLimit::Packets(1));
+        for hops in [vec![instant(3), hop(800, 20), instant(4)], vec![instant(3), instant(4)], vec![instant(5)]] {
+            let mut route = Route::new(hops.clone());
+            let mut alone = hops;
+            for (ms, bytes) in [(2, 700), (2, 1000), (9, 1000), (50, 40)] {
+                let passage = route.pass(Ticks::from_millis(ms), bytes);
+                let mut at = Ticks::from_millis(ms);
+                let idle: Vec<bool> = alone
+                    .iter_mut()
+                    .map(|hop| {
+                        let here = hop.pass(at, bytes);
+                        at = here.arrival;
+                        here.found_idle
+                    })
+                    .collect();
+                assert_eq!((passage.arrival, passage.found_idle), (at, idle[idle.len() / 2]));
+            }
+            let delay = alone.iter().fold(Ticks::ZERO, |sum, hop| sum + hop.delay);
+            assert_eq!((route.delay(), route.is_bounded()), (delay, true));
         }
     }
 
