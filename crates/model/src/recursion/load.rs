@@ -187,7 +187,7 @@ impl<'a> Load<'a> {
             skipping: Skipping::default(),
             needless: 0,
             mode,
-            has_trains: mode != Mode::Repairing && parameters.carriers() <= 1 && near.is_none(),
+            has_trains: mode != Mode::Repairing && parameters.carriers() <= 1,
             near,
             gave_up: false,
         }

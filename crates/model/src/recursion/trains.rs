@@ -81,6 +81,7 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn take_in_train(&mut self, place: usize) {
         if self.has_trains
+            && self.near.is_none()
             && self.buffers.down.front().is_some_and(|packet| packet.place() == place)
             && self.buffers.connections[place].client_only_listens()
         {
@@ -237,7 +238,8 @@ mod tests {
     proptest! {
         #[test]
         fn trains_arrive_when_their_packets_do(
-            (rate, up_rate, delay, up_delay, wan) in (about(6..17), about(5..17), about(0..9), about(0..9), 0..40_u64),
+            (rate, up_rate, delay, up_delay) in (about(6..17), about(5..17), about(0..9), about(0..9)),
+            (wan, lan) in (0..40_u64, 0..4_u64),
             (profile, congestion, version) in (0..3_usize, 0..4_usize, 0..5_usize),
             (architecture, wary, queue) in (0..Architecture::ALL.len(), any::<bool>(), about(2..12)),
             (window, connections, flow) in (prop::option::of(about(11..20)), 1..8_u64, prop::option::of(about(6..15))),
@@ -252,6 +254,7 @@ mod tests {
                 format!("link.down.delay={delay} ms"),
                 format!("link.up.delay={up_delay} ms"),
                 format!("wan.delay={wan} ms"),
+                format!("lan.delay={lan} ms"),
                 format!("link.down.queue={queue} packets"),
                 format!("tcp.profile={profile}"),
                 format!("tcp.congestion={congestion}"),
