@@ -43,6 +43,13 @@ impl Batch {
         self.left -= count;
         (count, self.left == 0 && self.has_several)
     }
+
+    /// So many batches of so many segments leave: how many do, and every which of them is pushed.
+    pub(super) fn send_whole(&mut self, batches: u64, segments: u64) -> (u64, u64) {
+        let has_several = segments > 1;
+        *self = Self { left: 0, has_several };
+        (batches * segments, if has_several { segments } else { u64::MAX })
+    }
 }
 
 impl Sender {
@@ -58,6 +65,11 @@ impl Sender {
             return least;
         }
         self.worth().max(least).min(room / mss).min(waiting.div_ceil(mss)).min(window / mss / 2)
+    }
+
+    /// The same if there is room for any and enough waits.
+    pub(super) fn usual_batch(&self) -> u64 {
+        self.batch_of(u64::MAX, u64::MAX)
     }
 
     /// Whether a millisecond is worth so many segments.
@@ -105,8 +117,13 @@ impl Sender {
         if room * 3 >= window {
             return false;
         }
+        self.may_defer(now) && room / self.mss < self.usual_batch()
+    }
+
+    /// Whether the next acknowledgement is expected as soon.
+    pub(super) fn may_defer(&self, now: Ticks) -> bool {
         let (Some(first), Some(rtt)) = (self.first_sent(), self.rtt.smoothed()) else { return false };
-        first + rtt <= now + PATIENCE.min(rtt.per(2)) && room / self.mss < self.batch_of(u64::MAX, u64::MAX)
+        first + rtt <= now + PATIENCE.min(rtt.per(2))
     }
 }
 

@@ -69,22 +69,21 @@ impl Hop {
         }
     }
 
-    /// The same of up to `count` packets behind one that has come `at` then too: the serializer does not stand still in between.
+    /// The same of `count` packets behind one that has come `at` then too: the serializer does not stand still in between, and if any
+    /// finds no room the last one does not.
     #[inline(always)]
-    fn pass_behind(&mut self, at: Ticks, count: u64, bytes: u64, mut goes_on: impl FnMut(Passage) -> bool) {
+    fn pass_behind(&mut self, at: Ticks, count: u64, bytes: u64, mut tell: impl FnMut(Passage)) -> bool {
         let (served, delay) = (self.service(bytes), self.delay);
-        let (come, full) = (Fine::from(at), Fine::from(at).after(self.slack));
-        let (mut free, mut begins) = (self.free, self.free.rounded_up());
+        let (mut free, mut begins, mut before) = (self.free, self.free.rounded_up(), self.free);
         for _ in 0..count {
-            let (waits, waited) = (free > come, begins.since(at));
+            before = free;
+            let waited = begins.since(at);
             free = free + served;
             begins = free.rounded_up();
-            let is_dropped = waits && free > full;
-            if !goes_on(Passage { arrival: begins + delay, waited, served, found_idle: false, is_dropped }) {
-                break;
-            }
+            tell(Passage { arrival: begins + delay, waited, served, found_idle: false, is_dropped: false });
         }
         self.free = free;
+        before > Fine::from(at) && free > Fine::from(at).after(self.slack)
     }
 }
 
@@ -208,18 +207,20 @@ impl Route {
         passage
     }
 
-    /// Sends up to `count` packets behind one that has left at `now` too, and tells of each, until that is enough.
+    /// Sends `count` packets behind one that has left at `now` too, and tells of each. Whether there was no room for one of them, or it is
+    /// not certain that there was; no queue is reckoned packet by packet.
     #[inline(always)]
-    pub(crate) fn pass_behind(&mut self, now: Ticks, count: u64, bytes: u64, mut goes_on: impl FnMut(Passage) -> bool) {
-        let now = now + self.ahead;
-        if self.used == 1 && self.rooms.is_none() {
-            return self.hops[0].pass_behind(now, count, bytes, goes_on);
+    pub(crate) fn pass_behind(&mut self, now: Ticks, count: u64, bytes: u64, mut tell: impl FnMut(Passage)) -> bool {
+        if self.used == 1 {
+            return self.hops[0].pass_behind(now + self.ahead, count, bytes, tell);
         }
+        let mut is_dropped = false;
         for _ in 0..count {
-            if !goes_on(self.pass_hops(now, bytes)) {
-                break;
-            }
+            let passage = self.pass(now, bytes);
+            is_dropped |= passage.is_dropped;
+            tell(passage);
         }
+        is_dropped
     }
 
     /// Passes so many packets of so many bytes that leave at `now` together, as [`Self::pass`] would one by one if no queue had a bound.

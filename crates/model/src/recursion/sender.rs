@@ -316,18 +316,29 @@ impl Sender {
         (self.accepted - self.next).saturating_sub(1).min(room).min(most) / self.mss
     }
 
-    /// Up to `most` of these leave: how many do for certain, and whether the last of them is pushed; none if they may have to wait. That all
+    /// Up to `most` of these leave: how many do for certain, and every which of them is pushed; none if they may have to wait. That all
     /// have left is noted by [`Self::note_departure`].
-    #[inline(always)]
-    pub(super) fn follow(&mut self, now: Ticks, most: u64) -> (u64, bool) {
-        let waiting = self.accepted - self.next;
-        let (count, push) = match self.habits.batches {
-            false => (most, false),
-            true if !self.batch.is_leaving() && self.defers(now, waiting) => (0, false),
-            true => self.leaves_in_batch(waiting, most),
-        };
+    pub(super) fn follow(&mut self, now: Ticks, most: u64) -> (u64, u64) {
+        let (count, every) = if self.habits.batches { self.follow_in_batches(now, most) } else { (most, u64::MAX) };
         self.next += count * self.mss;
-        (count, push)
+        (count, every)
+    }
+
+    /// The window has room for them, and more wait: batches are of one size until one is cut short, unless some wait for company.
+    fn follow_in_batches(&mut self, now: Ticks, most: u64) -> (u64, u64) {
+        let waiting = self.accepted - self.next;
+        if !self.batch.is_leaving() {
+            if !self.may_defer(now) {
+                let size = self.usual_batch();
+                if size <= most {
+                    return self.batch.send_whole(most / size, size);
+                }
+            } else if self.defers(now, waiting) {
+                return (0, u64::MAX);
+            }
+        }
+        let (count, push) = self.leaves_in_batch(waiting, most);
+        (count, if push { count } else { u64::MAX })
     }
 
     /// Up to `most` segments of `waiting` bytes leave: how many do in one batch, and whether the last of them is the last of one of several.

@@ -53,23 +53,23 @@ impl Load<'_> {
         let ack = connection.server.acknowledge(now, true);
         let (generation, payload) = (connection.generation, small(mss));
         let packet = Packet { generation, hold, payload, ack, ..Packet::bare(place, now) };
-        let (is_wary, mut sent, mut found_idle) = (self.mode == Mode::Wary, 0, false);
+        let (mut sent, mut found_idle) = (0, false);
         while sent < count && !self.gave_up {
             let mut start = connection.server.sender.next;
-            let (leaving, push) = connection.server.sender.follow(now, count - sent);
+            let (leaving, every) = connection.server.sender.follow(now, count - sent);
             if leaving == 0 {
                 break;
             }
             sent += leaving;
-            let last = start + (leaving - 1) * mss;
-            let (queue, gave_up) = (&mut self.buffers.down, &mut self.gave_up);
-            self.down.pass_behind(now, leaving, mss + HEADERS, |passage| {
+            let (queue, mut to_push) = (&mut self.buffers.down, every);
+            let is_dropped = self.down.pass_behind(now, leaving, mss + HEADERS, |passage| {
                 found_idle |= passage.found_idle;
-                *gave_up = passage.is_dropped && is_wary;
-                queue.push(Packet { start, push: push && start == last, ..packet.passing(&passage) });
+                to_push -= 1;
+                queue.push(Packet { start, push: to_push == 0, ..packet.passing(&passage) });
+                to_push = if to_push == 0 { every } else { to_push };
                 start += mss;
-                !*gave_up
             });
+            self.gave_up = is_dropped && self.mode == Mode::Wary;
         }
         self.skipping.note_followers(sent, found_idle);
         let connection = &mut self.buffers.connections[place];
