@@ -175,6 +175,7 @@ impl Receiver {
     }
 
     /// tcp_event_data_recv(), __tcp_ack_snd_check().
+    #[inline(always)]
     fn adaptive(&mut self, data: Arrival, quick: u32, grew: bool, sender: (&RoundTripTime, Ticks)) -> Ticks {
         self.adapt(data.now, quick, sender.1);
         // tcp_grow_window() sets the lowest bit, so that the sender hears of the larger offer soon.
@@ -339,6 +340,7 @@ impl Offer {
     }
 
     /// Returns whether the offer grew.
+    #[inline(always)]
     fn data_arrived(&mut self, data: &Arrival, arrived: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         let Arrival { now, payload, echo, .. } = *data;
