@@ -54,6 +54,14 @@ impl Question {
         }
     }
 
+    /// When the last byte arrives.
+    ///
+    /// # Errors
+    /// The parameter that cannot be.
+    pub(crate) fn time(&self, recursion: &mut Recursion, workload: &Workload) -> Result<Duration, String> {
+        recursion.time_with_losses(&self.parameters, workload, &self.losses).map_err(|error| error.to_string())
+    }
+
     /// # Errors
     /// The parameter that cannot be.
     pub(crate) fn load(&self, recursion: &mut Recursion, workload: &Workload) -> Result<PageLoad, String> {

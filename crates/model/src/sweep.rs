@@ -40,7 +40,7 @@ impl Sweep {
         }
         let (_, workload) = self.workload.as_ref().expect("`times` has made it");
         let answer = match workload {
-            Ok(workload) => question.load(&mut self.recursion, workload).map(|load| load.last_byte),
+            Ok(workload) => question.time(&mut self.recursion, workload),
             Err(reason) => Err(reason.clone()),
         };
         self.answers.push((question, answer.clone()));
@@ -57,7 +57,13 @@ mod tests {
     #[test]
     fn what_is_kept_changes_no_answer() {
         let mut sweep = Sweep::new();
-        let scenarios = [("demo", &[][..]), ("demo", &["wan.delay=30ms"]), ("office", &[]), ("demo", &[])];
+        let scenarios = [
+            ("demo", &[][..]),
+            ("demo", &["wan.delay=30ms"]),
+            ("demo", &["lan.delay=2ms", "link.down.loss=1%"]),
+            ("office", &[]),
+            ("demo", &[]),
+        ];
         for (name, assignments) in scenarios {
             let assignments: Vec<String> = assignments.iter().map(|&text: &&str| text.to_owned()).collect();
             let mut scenario = open(name, &assignments).unwrap();

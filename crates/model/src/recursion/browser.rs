@@ -385,6 +385,11 @@ impl Browser {
         self.objects[object].come += bytes;
     }
 
+    /// When the last byte arrived.
+    pub(crate) fn last_end(&self) -> Option<Ticks> {
+        self.objects.iter().filter_map(|object| object.end).map(|(at, _)| at).max()
+    }
+
     /// The time that the last byte waited for, back to the first action; and when that byte arrived.
     /// `opening`: round trips of a new connection's handshake, and of its keys'.
     pub(crate) fn critical_path(&self, opening: [u32; 2]) -> Option<(Ticks, Spans)> {

@@ -143,6 +143,8 @@ pub(crate) struct Load<'a> {
     /// Timers for retransmission that ran out, or would have, though nothing was lost.
     pub(crate) needless: u64,
     pub(crate) mode: Mode,
+    /// It is reckoned what arrivals wait for.
+    pub(crate) explains: bool,
     /// Trains are gone through at once: each packet is like the one before it, as long as nothing is repaired, and neither side knows what
     /// the other does ([`super::call`]).
     pub(crate) has_trains: bool,
@@ -187,6 +189,7 @@ impl<'a> Load<'a> {
             skipping: Skipping::default(),
             needless: 0,
             mode,
+            explains: true,
             has_trains: mode != Mode::Repairing && parameters.carriers() <= 1,
             near,
             gave_up: false,
@@ -429,7 +432,7 @@ impl<'a> Load<'a> {
         let connection = &mut self.buffers.connections[place];
         let bytes = connection.client.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.client.sender.is_late);
-        if bytes > 0 {
+        if bytes > 0 && self.explains {
             connection.note_arrival(now, packet, self.rtt);
         }
         self.note_late(is_late);

@@ -136,6 +136,25 @@ impl Recursion {
     /// # Errors
     /// A parameter that cannot be, by name; or a load that takes more than 584 years.
     pub fn load(&mut self, parameters: &Parameters, workload: &Workload) -> Result<PageLoad, RecursionError> {
+        let late_acks = self.run(parameters, workload, true)?;
+        let browser = &self.buffers.browser;
+        let (last_byte, spans) = browser.critical_path(parameters.opening_trips()).ok_or(RecursionError::TooLong)?;
+        let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
+        let (breakdown, round_trips) = spans.breakdown(parameters.pushed > 0);
+        Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })
+    }
+
+    /// When the last byte arrives, as [`Recursion::load`] has it; what that waits for is not reckoned, which takes less.
+    ///
+    /// # Errors
+    /// As [`Recursion::load`].
+    pub fn time(&mut self, parameters: &Parameters, workload: &Workload) -> Result<Duration, RecursionError> {
+        self.run(parameters, workload, false)?;
+        self.buffers.browser.last_end().map(Ticks::to_duration).ok_or(RecursionError::TooLong)
+    }
+
+    /// Loads it, in one of the modes; how many timers ran out.
+    fn run(&mut self, parameters: &Parameters, workload: &Workload, explains: bool) -> Result<u64, RecursionError> {
         parameters.check()?;
         let repairs = parameters.control == Control::Tcp;
         let at_once = repairs && parameters.tcp.congestion == Congestion::Bbr;
@@ -147,18 +166,11 @@ impl Recursion {
                 Mode::Tolerant => true,
             };
             if is_wanted && ending != Ending::Complete {
-                let mut load = Load::new(parameters, workload, &mut self.buffers, mode);
+                let mut load = Load { explains, ..Load::new(parameters, workload, &mut self.buffers, mode) };
                 (ending, late_acks) = (load.run(), load.needless);
             }
         }
-        if ending != Ending::Complete {
-            return Err(RecursionError::TooLong);
-        }
-        let browser = &self.buffers.browser;
-        let (last_byte, spans) = browser.critical_path(parameters.opening_trips()).ok_or(RecursionError::TooLong)?;
-        let first_byte = browser.objects[0].first_byte.unwrap_or(last_byte).to_duration();
-        let (breakdown, round_trips) = spans.breakdown(parameters.pushed > 0);
-        Ok(PageLoad { first_byte, last_byte: last_byte.to_duration(), breakdown, round_trips, late_acks })
+        if ending == Ending::Complete { Ok(late_acks) } else { Err(RecursionError::TooLong) }
     }
 
     /// When each object of the last load was asked for and received, since the first action; `None` for what never was.

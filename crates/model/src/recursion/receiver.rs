@@ -199,6 +199,7 @@ impl Receiver {
     }
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick ACKs again.
+    #[inline(always)]
     fn adapt(&mut self, now: Ticks, most: u32, timeout: Ticks) {
         let Some(last) = self.last_arrival else { return self.hurry(most) };
         let gap = now.since(last);

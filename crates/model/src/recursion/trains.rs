@@ -115,7 +115,9 @@ impl Load<'_> {
                 heard = Some(ack);
             }
             connection.client.listen(now, packet, timeout);
-            connection.note_arrival(now, packet, self.rtt);
+            if self.explains {
+                connection.note_arrival(now, packet, self.rtt);
+            }
             if connection.client.acks_at(now) {
                 let passage = self.up.pass(now, HEADERS);
                 self.skipping.note(Side::Client, passage.found_idle);

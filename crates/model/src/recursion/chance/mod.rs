@@ -63,22 +63,44 @@ impl Recursion {
         losses: &Losses,
     ) -> Result<PageLoad, RecursionError> {
         let load = self.load(parameters, workload)?;
-        if losses.are_none() {
-            return Ok(load);
+        let (first, last) = losses.delays(parameters, workload)?;
+        Ok(load.delayed_by(first, last))
+    }
+
+    /// When the last byte arrives, as [`Recursion::load_with_losses`] has it.
+    ///
+    /// # Errors
+    /// As [`Recursion::load`].
+    pub fn time_with_losses(
+        &mut self,
+        parameters: &Parameters,
+        workload: &Workload,
+        losses: &Losses,
+    ) -> Result<Duration, RecursionError> {
+        let time = self.time(parameters, workload)?;
+        Ok(time.saturating_add(losses.delays(parameters, workload)?.1))
+    }
+}
+
+impl Losses {
+    /// What they are expected to add until the first byte and the last.
+    fn delays(&self, parameters: &Parameters, workload: &Workload) -> Result<(Duration, Duration), RecursionError> {
+        if self.are_none() {
+            return Ok((Duration::ZERO, Duration::ZERO));
         }
-        losses.check()?;
+        self.check()?;
         let mut rounds = Rounds::new(parameters, workload);
         let without = rounds.load(&mut Fate::none());
         let samples = (WORK / rounds.work()).clamp(LEAST_SAMPLES, SAMPLES);
         let (mut last, mut first) = (0.0, 0.0);
         for sample in 0..samples {
-            let with = rounds.load(&mut Fate::new(losses, sample));
+            let with = rounds.load(&mut Fate::new(self, sample));
             last += with.last;
             first += with.first;
         }
         #[expect(clippy::cast_precision_loss, reason = "at most some hundred samples")]
         let mean = |sum: f64, without: f64| seconds(sum / samples as f64 - without);
-        Ok(load.delayed_by(mean(first, without.first), mean(last, without.last)))
+        Ok((mean(first, without.first), mean(last, without.last)))
     }
 }
 

@@ -295,8 +295,11 @@ impl Load<'_> {
                 Content::Keys { call } => self.read_keys(call, bytes),
                 Content::Object(object) => {
                     let clock = self.clock();
-                    let ledger = self.buffers.legs.come[object].account(clock, &held);
-                    self.read_response((held.place, ledger), object, bytes, held.link);
+                    let come = &mut self.buffers.legs.come[object];
+                    let ledger = if self.explains { come.account(clock, &held) } else { held.ledger };
+                    if !self.buffers.browser.takes_quietly(object, bytes) {
+                        self.read_response((held.place, ledger), object, bytes, held.link);
+                    }
                 }
             }
         }
