@@ -117,20 +117,33 @@ const MOST_TURNS: u32 = 1 << 12;
 pub(super) struct Fate {
     down: Way,
     up: Way,
+    /// By sender: what [`kept`] gives where each packet is lost by itself.
+    kept: [f64; 2],
     small: f64,
     dice: Dice,
+}
+
+/// The logarithm of the probability that what has this one does not happen.
+fn kept(probability: f64) -> f64 {
+    libm::log1p(-probability)
 }
 
 impl Fate {
     /// Nothing is lost.
     pub(super) fn none() -> Self {
-        Self { down: Way::None, up: Way::None, small: 0.0, dice: Dice::new(Stream::new(0, 0)) }
+        let dice = Dice::new(Stream::new(0, 0));
+        Self { down: Way::None, up: Way::None, kept: [0.0; 2], small: 0.0, dice }
     }
 
     /// One way in which it can go.
     pub(super) fn new(losses: &Losses, sample: u64) -> Self {
         let dice = Dice::new(Stream::new(PURPOSE, sample));
-        Self { down: losses.down, up: losses.up, small: losses.small.min(ALMOST_ALL), dice }
+        let Losses { down, up, small } = *losses;
+        let kept = [up, down].map(|way| match way {
+            Way::Independent(probability) => kept(probability.min(ALMOST_ALL)),
+            Way::None | Way::Bursts { .. } => 0.0,
+        });
+        Self { down, up, kept, small: small.min(ALMOST_ALL), dice }
     }
 
     fn way(&self, sender: Side) -> Way {
@@ -144,12 +157,13 @@ impl Fate {
     pub(super) fn until_loss(&mut self, sender: Side, is_bad: &mut bool) -> u64 {
         match self.way(sender) {
             Way::None => NEVER,
-            Way::Independent(probability) => self.before(probability.min(ALMOST_ALL)),
+            Way::Independent(probability) => self.before(probability.min(ALMOST_ALL), self.kept[sender as usize]),
             Way::Bursts { enter, leave, good, bad } => {
                 let mut arrived = 0_u64;
                 for _ in 0..MOST_TURNS {
                     let (loss, turn) = if *is_bad { (bad, leave) } else { (good, enter) };
-                    let (lost, turned) = (self.before(loss.min(ALMOST_ALL)), self.before(turn));
+                    let loss = loss.min(ALMOST_ALL);
+                    let (lost, turned) = (self.before(loss, kept(loss)), self.before(turn, kept(turn)));
                     // The step that a packet makes the chain take is the next packet's.
                     *is_bad ^= turned <= lost;
                     if lost <= turned {
@@ -162,13 +176,13 @@ impl Fate {
         }
     }
 
-    /// Packets before the first one that something of this probability happens to.
+    /// Packets before the first one that something of this probability happens to; `kept` is that of its complement.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    fn before(&mut self, probability: f64) -> u64 {
+    fn before(&mut self, probability: f64, kept: f64) -> u64 {
         match probability {
             never if never <= 0.0 => NEVER,
             always if always >= 1.0 => 0,
-            probability => (libm::log1p(-self.dice.uniform()) / libm::log1p(-probability)).min(1e18) as u64,
+            _ => (libm::log1p(-self.dice.uniform()) / kept).min(1e18) as u64,
         }
     }
 

@@ -25,13 +25,28 @@ struct Place {
     host: usize,
 }
 
-/// A page and its path, ready to be loaded in rounds.
-pub(super) struct Rounds<'a> {
+/// What an object takes, whatever is lost.
+struct Piece {
+    /// Segments of its response, and of its request all but one.
+    segments: u64,
+    asking: u64,
+    /// The server's time, on a new connection and on one that was used.
+    server: [f64; 2],
+}
+
+/// A page and its path.
+struct Course<'a> {
     path: Path,
     up: Path,
     parameters: &'a Parameters,
     workload: &'a Workload,
+    pieces: Vec<Piece>,
     places: usize,
+}
+
+/// The same, ready to be loaded in rounds.
+pub(super) struct Rounds<'a> {
+    course: Course<'a>,
     /// Objects that wait, by when they became known.
     waiting: Vec<(f64, usize)>,
     connections: Vec<Place>,
@@ -39,38 +54,35 @@ pub(super) struct Rounds<'a> {
     resolved: Vec<usize>,
 }
 
-impl<'a> Rounds<'a> {
-    pub(super) fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
+impl Piece {
+    fn of(object: usize, parameters: &Parameters, workload: &Workload, mss: u64) -> Self {
+        let delays = &parameters.delays;
+        let response = delays.response.as_secs_f64() + workload.think(object).seconds();
+        let document = if object == 0 { delays.document.as_secs_f64() } else { 0.0 };
+        Self {
+            segments: parameters.response(workload, object).div_ceil(mss).max(1),
+            asking: parameters.request(workload, object).saturating_sub(1) / mss,
+            server: [response + delays.connection.as_secs_f64() + document, response + document],
+        }
+    }
+}
+
+impl<'a> Course<'a> {
+    fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
         let places = match parameters.most_on_connection() > 1 {
             true => 1,
             false => parameters.connections,
         };
+        let path = Path::new(parameters, Side::Server);
+        let piece = |object| Piece::of(object, parameters, workload, path.mss.max(1));
         Self {
-            path: Path::new(parameters, Side::Server),
+            path,
             up: Path::new(parameters, Side::Client),
             parameters,
             workload,
+            pieces: (0..workload.len()).map(piece).collect(),
             places: places.clamp(1, workload.len()),
-            waiting: Vec::new(),
-            connections: Vec::new(),
-            resolved: Vec::new(),
         }
-    }
-
-    /// How many steps a load takes, roughly.
-    pub(super) fn work(&self) -> u64 {
-        let requests = (0..self.workload.len()).map(|object| self.parameters.request(self.workload, object));
-        let bytes = requests.fold(self.workload.total().get(), u64::saturating_add);
-        let segments = bytes / self.path.mss.max(1);
-        self.workload.len() as u64 * 8 + (segments / 8).min(20_000) + 1
-    }
-
-    /// One load.
-    pub(super) fn load(&mut self, fate: &mut Fate) -> Times {
-        self.waiting.clear();
-        self.connections.clear();
-        self.resolved.clear();
-        if self.is_one_stream() { self.load_stream(fate) } else { self.load_objects(fate) }
     }
 
     /// Whether all that follows the document comes behind it without a wait for one another.
@@ -79,25 +91,9 @@ impl<'a> Rounds<'a> {
         self.workload.len() == 1 || self.parameters.pushed > 0 || asks
     }
 
-    fn segments(&self, object: usize) -> u64 {
-        let bytes = self.parameters.response(self.workload, object);
-        bytes.div_ceil(self.path.mss.max(1)).max(1)
-    }
-
-    /// From the first action to a connection that can carry a request.
-    fn handshake(&mut self, fate: &mut Fate, host: usize) -> f64 {
-        let mut time = 0.0;
-        if !self.resolved.contains(&host) {
-            self.resolved.push(host);
-            time += self.parameters.lookup.as_secs_f64();
-        }
-        time += self.hello(fate);
-        for _ in self.parameters.tls_rounds() {
-            time += self.path.rtt
-                + self.parameters.delays.behind.map_or(0.0, |behind| behind.round_trip.as_secs_f64())
-                + self.request_delay(fate, 1.0);
-        }
-        time
+    /// Segments of some responses.
+    fn segments(&self, objects: Range<usize>) -> u64 {
+        self.pieces[objects].iter().map(|piece| piece.segments).sum()
     }
 
     /// The transport's handshake, or the answer of the box that has connections up.
@@ -114,9 +110,15 @@ impl<'a> Rounds<'a> {
 
     /// What a lost request costs.
     fn request_delay(&self, fate: &mut Fate, samples: f64) -> f64 {
+        if fate.is_none() || !fate.loses_request() {
+            return 0.0;
+        }
         let (mut time, mut wait) = (0.0, self.path.silence(samples, true));
-        while !fate.is_none() && fate.loses_request() && wait < 100.0 {
+        while wait < 100.0 {
             (time, wait) = (time + wait, wait * 2.0);
+            if !fate.loses_request() {
+                break;
+            }
         }
         time
     }
@@ -131,41 +133,74 @@ impl<'a> Rounds<'a> {
         (start, sharing): (f64, f64),
         samples: f64,
     ) -> f64 {
-        let mss = self.path.mss.max(1);
-        let request = |object| self.parameters.request(self.workload, object);
-        match objects.map(|object| request(object).saturating_sub(1) / mss).sum::<u64>() {
+        match self.pieces[objects].iter().map(|piece| piece.asking).sum::<u64>() {
             0 => start + self.request_delay(fate, samples),
             full => asking.transfer(&self.up, fate, (full + 1, start, sharing), &mut |_, _| {}),
         }
     }
 
     fn server(&self, object: usize, responses: u32) -> f64 {
-        let delays = &self.parameters.delays;
-        let mut delay = delays.response.as_secs_f64() + self.workload.think(object).seconds();
-        if responses == 0 {
-            delay += delays.connection.as_secs_f64();
+        self.pieces[object].server[usize::from(responses > 0)]
+    }
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(parameters: &'a Parameters, workload: &'a Workload) -> Self {
+        let course = Course::new(parameters, workload);
+        Self { course, waiting: Vec::new(), connections: Vec::new(), resolved: Vec::new() }
+    }
+
+    /// How many steps a load takes, roughly.
+    pub(super) fn work(&self) -> u64 {
+        let Course { path, parameters, workload, .. } = &self.course;
+        let requests = (0..workload.len()).map(|object| parameters.request(workload, object));
+        let bytes = requests.fold(workload.total().get(), u64::saturating_add);
+        let segments = bytes / path.mss.max(1);
+        workload.len() as u64 * 8 + (segments / 8).min(20_000) + 1
+    }
+
+    /// One load.
+    pub(super) fn load(&mut self, fate: &mut Fate) -> Times {
+        self.waiting.clear();
+        self.connections.clear();
+        self.resolved.clear();
+        if self.course.is_one_stream() { self.load_stream(fate) } else { self.load_objects(fate) }
+    }
+
+    /// From the first action to a connection that can carry a request.
+    fn handshake(&mut self, fate: &mut Fate, host: usize) -> f64 {
+        let Course { path, parameters, .. } = &self.course;
+        let mut time = 0.0;
+        if !self.resolved.contains(&host) {
+            self.resolved.push(host);
+            time += parameters.lookup.as_secs_f64();
         }
-        if object == 0 {
-            delay += delays.document.as_secs_f64();
+        time += self.course.hello(fate);
+        for _ in parameters.tls_rounds() {
+            time += path.rtt
+                + parameters.delays.behind.map_or(0.0, |behind| behind.round_trip.as_secs_f64())
+                + self.course.request_delay(fate, 1.0);
         }
-        delay
+        time
     }
 
     /// The document, and what it names in one stream behind it.
     fn load_stream(&mut self, fate: &mut Fate) -> Times {
-        let (mut flow, mut asking) = (Flow::new(&self.path, fate), Flow::new(&self.up, fate));
+        let mut flow = Flow::new(&self.course.path, fate);
+        let mut asking = Flow::new(&self.course.up, fate);
         let up = self.handshake(fate, 0);
-        let asked = self.ask(fate, &mut asking, 0..1, (up, 1.0), 1.0);
-        let first = asked + self.path.rtt + self.server(0, 0);
-        if self.parameters.pushed > 0 || self.workload.len() == 1 {
-            let all: u64 = (0..self.workload.len()).map(|object| self.segments(object)).sum();
-            return Times { first, last: flow.transfer(&self.path, fate, (all, first, 1.0), &mut |_, _| {}) };
+        let (course, count) = (&self.course, self.course.workload.len());
+        let path = &course.path;
+        let to_end: &mut dyn FnMut(u64, f64) = &mut |_, _| {};
+        let asked = course.ask(fate, &mut asking, 0..1, (up, 1.0), 1.0);
+        let first = asked + path.rtt + course.server(0, 0);
+        if course.parameters.pushed > 0 || count == 1 {
+            return Times { first, last: flow.transfer(path, fate, (course.segments(0..count), first, 1.0), to_end) };
         }
-        let document = flow.transfer(&self.path, fate, (self.segments(0), first, 1.0), &mut |_, _| {});
-        let rest: u64 = (1..self.workload.len()).map(|object| self.segments(object)).sum();
-        let asked = self.ask(fate, &mut asking, 1..self.workload.len(), (document, 1.0), 3.0);
-        let next = asked + self.path.rtt + self.server(1, 1);
-        Times { first, last: flow.transfer(&self.path, fate, (rest, next, 1.0), &mut |_, _| {}) }
+        let document = flow.transfer(path, fate, (course.segments(0..1), first, 1.0), to_end);
+        let asked = course.ask(fate, &mut asking, 1..count, (document, 1.0), 3.0);
+        let next = asked + path.rtt + course.server(1, 1);
+        Times { first, last: flow.transfer(path, fate, (course.segments(1..count), next, 1.0), to_end) }
     }
 
     /// Each object on the connection that can take it first.
@@ -182,36 +217,41 @@ impl<'a> Rounds<'a> {
     }
 
     fn load_object(&mut self, fate: &mut Fate, known: f64, object: usize, waiting: usize) -> Times {
-        let place = self.place(fate, known, self.workload.object(object).host);
-        let sharing = self.places.min(waiting).max(1);
+        let place = self.place(fate, known, self.course.workload.object(object).host);
+        let newest = self.connections.len() - 1;
+        self.connections.swap(place, newest);
+        let (course, place) = (&self.course, &mut self.connections[newest]);
+        let sharing = course.places.min(waiting).max(1);
         let shared = u32::try_from(sharing).map_or(1.0, f64::from);
-        let Place { free, responses, mut flow, mut asking, host } = self.connections.swap_remove(place);
-        let samples = 2.0 + f64::from(responses);
-        let asked = self.ask(fate, &mut asking, object..object + 1, (free.max(known), shared), samples);
-        let start = asked + self.path.rtt + self.server(object, responses);
-        let (mut told, mss) = (0, self.path.mss.max(1));
-        let (segments, workload, waiting) = (self.segments(object), self.workload, &mut self.waiting);
+        let samples = 2.0 + f64::from(place.responses);
+        let could = place.free.max(known);
+        let asked = course.ask(fate, &mut place.asking, object..object + 1, (could, shared), samples);
+        let start = asked + course.path.rtt + course.server(object, place.responses);
+        let (mut told, mss, waiting) = (0, course.path.mss.max(1), &mut self.waiting);
+        let names = course.workload.named_by(object);
         let mut learn = |segments: u64, at: f64| {
             let arrived = segments.saturating_mul(mss);
-            while let Some(&(_, name)) = workload.named_by(object).get(told).filter(|(end, _)| *end <= arrived) {
+            while let Some(&(_, name)) = names.get(told).filter(|(end, _)| *end <= arrived) {
                 told += 1;
-                let known = at + workload.object(name).delay.as_secs_f64();
+                let known = at + course.workload.object(name).delay.as_secs_f64();
                 let behind = waiting.partition_point(|(time, _)| *time <= known);
                 waiting.insert(behind, (known, name));
             }
         };
-        let end = flow.transfer(&self.path, fate, (segments, start, shared), &mut learn);
+        let segments = course.pieces[object].segments;
+        let end = place.flow.transfer(&course.path, fate, (segments, start, shared), &mut learn);
         learn(u64::MAX, end);
-        self.connections.push(Place { free: end, flow, asking, responses: responses.saturating_add(1), host });
+        (place.free, place.responses) = (end, place.responses.saturating_add(1));
         Times { first: start, last: end }
     }
 
     /// The connection to `host` that can carry the next request first: an open one, or one that is opened for it.
     fn place(&mut self, fate: &mut Fate, known: f64, host: usize) -> usize {
         let count = self.connections.iter().filter(|place| place.host == host).count();
-        let (is_full, reusable) = (count >= self.places, self.parameters.http != Http::Http10);
+        let reusable = self.course.parameters.http != Http::Http10;
+        let (is_full, rtt) = (count >= self.course.places, self.course.path.rtt);
         match self.first_free(host) {
-            Some((place, free)) if reusable && (is_full || free <= known + self.path.rtt) => place,
+            Some((place, free)) if reusable && (is_full || free <= known + rtt) => place,
             Some((place, free)) if is_full => {
                 self.connections[place] = self.open(fate, free.max(known), host);
                 place
@@ -235,7 +275,8 @@ impl<'a> Rounds<'a> {
     /// A connection that is opened at `at`.
     fn open(&mut self, fate: &mut Fate, at: f64, host: usize) -> Place {
         let free = at + self.handshake(fate, host);
-        Place { free, flow: Flow::new(&self.path, fate), asking: Flow::new(&self.up, fate), responses: 0, host }
+        let Course { path, up, .. } = &self.course;
+        Place { free, flow: Flow::new(path, fate), asking: Flow::new(up, fate), responses: 0, host }
     }
 }
 
