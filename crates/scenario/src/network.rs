@@ -4,7 +4,7 @@
 //! have too. Only what a file can say beyond that is here: files of traces, one orbit for both directions, queues that are not given.
 
 use crate::files::Files;
-use crate::reader::{Document, Spread, ValueError};
+use crate::reader::{Document, Spread, ValueError, key_in};
 use crate::traces;
 use farhop_link::{Access, ChannelConfig, Direction, DirectionConfig, QueueLimit, Setting};
 use farhop_units::{Bytes, ParseError};
@@ -61,7 +61,7 @@ fn direction(
 }
 
 fn read(document: &Document, table: &str, word: &str, config: &mut DirectionConfig) -> Result<(), ValueError> {
-    let key = format!("{table}.{word}");
+    let key = key_in(table, word);
     let parse = |text: &str| setting(word, text);
     let setting =
         if SIMPLE.contains(&word) { document.get(&key, parse)? } else { document.compound(&key, MODEL, parse)? };
@@ -107,7 +107,7 @@ fn complete(document: &Document, tables: Tables, mut config: ChannelConfig) -> R
 fn default_queues(document: &Document, [down, up]: Tables, config: &mut ChannelConfig) {
     let rtt = config.rtt();
     for (table, direction) in [(down, &mut config.down), (up, &mut config.up)] {
-        if let (Some(rate), false) = (direction.peak_rate(), document.has(&format!("{table}.queue"))) {
+        if let (Some(rate), false) = (direction.peak_rate(), document.has(&key_in(table, "queue"))) {
             direction.queue = QueueLimit::Bytes(rate.bytes_in(rtt).max(MIN_DEFAULT_QUEUE));
         }
     }

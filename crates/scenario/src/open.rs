@@ -1,7 +1,7 @@
 //! From what a user types to a resolved scenario.
 
 use crate::files::{Files, read_text};
-use crate::reader::{Document, ValueError};
+use crate::reader::{Document, ValueError, key_in};
 use crate::template::Template;
 use crate::{Scenario, ScenarioError, shipped, words};
 use farhop_units::suggestion;
@@ -102,7 +102,7 @@ fn replace_connections(document: &mut Document) -> Result<(), ValueError> {
 /// A trace on the command line replaces the file's rate, and a rate its trace.
 fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
     for table in ["link.down", "link.up", "wan", "lan"] {
-        let [rate, trace, end] = ["rate", "trace", "trace_end"].map(|word| format!("{table}.{word}"));
+        let [rate, trace, end] = ["rate", "trace", "trace_end"].map(|word| key_in(table, word));
         if document.is_set(&trace) && document.get(&trace, |text| Ok(text != "none"))? == Some(true) {
             document.forget(&rate);
         }

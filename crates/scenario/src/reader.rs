@@ -252,6 +252,11 @@ impl Document {
     }
 }
 
+/// The key of `name` in `table`; [`format!`] takes several times as long, which a grid would notice.
+pub(crate) fn key_in(table: &str, name: &str) -> String {
+    [table, ".", name].concat()
+}
+
 impl Entry {
     /// What of `known` this entry may have been meant for: of a table, the table that holds it.
     fn counterpart<'a>(&self, known: &'a str) -> &'a str {

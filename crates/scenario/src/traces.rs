@@ -2,7 +2,7 @@
 
 use crate::files::Files;
 use crate::network::{MODEL, setting};
-use crate::reader::{Document, ValueError};
+use crate::reader::{Document, ValueError, key_in};
 use farhop_link::trace::TraceError;
 use farhop_link::{DirectionConfig, Setting, Trace, TraceEnd, TraceRecord};
 use farhop_units::ParseError;
@@ -15,10 +15,10 @@ pub(crate) fn read(
     config: &mut DirectionConfig,
 ) -> Result<(), ValueError> {
     let parse = |text: &str| if is_file(text) { from_file(text, files) } else { setting("trace", text) };
-    if let Some(trace) = document.compound(&format!("{table}.trace"), MODEL, parse)? {
+    if let Some(trace) = document.compound(&key_in(table, "trace"), MODEL, parse)? {
         config.apply(trace);
     }
-    let key = format!("{table}.trace_end");
+    let key = key_in(table, "trace_end");
     match (document.get(&key, str::parse::<TraceEnd>)?, &mut config.trace) {
         (Some(end), Some(trace)) => trace.end = end,
         (Some(_), None) => {
