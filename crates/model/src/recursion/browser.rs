@@ -278,11 +278,15 @@ impl Browser {
     /// Whether more objects wait at `host` than connections to it are being opened, of which there may be more.
     fn wants_another(&self, host: usize, limits: Limits) -> bool {
         let pool = limits.pool(host);
-        let there = self.pool.iter().filter(|pooled| pooled.host == pool);
-        let opening = there.clone().filter(|pooled| !pooled.ready).count();
-        let waiting = self.waiting.iter().filter(|object| limits.pool(self.wanted[**object].0) == pool);
-        let wanted = waiting.take(if limits.shares() { 1 } else { opening + 1 }).count();
-        wanted > opening && there.count() < limits.connections
+        let (mut there, mut opening) = (0, 0);
+        for pooled in self.pool.iter().filter(|pooled| pooled.host == pool) {
+            (there, opening) = (there + 1, opening + usize::from(!pooled.ready));
+        }
+        let enough = if limits.shares() { 1 } else { opening + 1 };
+        let waits = |object: &&usize| limits.pool(self.wanted[**object].0) == pool;
+        there < limits.connections
+            && opening < enough
+            && self.waiting.iter().filter(waits).take(enough).count() > opening
     }
 
     /// A connection is being opened.
