@@ -51,8 +51,8 @@ impl SendBuffer {
         self.most = self.most.max(segments.saturating_mul(2 * packet).min(MOST));
     }
 
-    pub(super) fn note_batch(&mut self) {
-        self.batches += PARTS;
+    pub(super) fn note_batches(&mut self, count: u64) {
+        self.batches += count * PARTS;
     }
 
     /// Of `before` bytes on the way `left` are not acknowledged.

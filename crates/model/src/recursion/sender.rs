@@ -331,7 +331,11 @@ impl Sender {
             if !self.may_defer(now) {
                 let size = self.usual_batch();
                 if size <= most {
-                    return self.batch.send_whole(most / size, size);
+                    let batches = most / size;
+                    if let Some(buffer) = &mut self.buffer {
+                        buffer.note_batches(batches);
+                    }
+                    return self.batch.send_whole(batches, size);
                 }
             } else if self.defers(now, waiting) {
                 return (0, u64::MAX);
@@ -351,7 +355,7 @@ impl Sender {
         });
         self.batch = batch;
         if let Some(buffer) = self.buffer.as_mut().filter(|_| begins) {
-            buffer.note_batch();
+            buffer.note_batches(1);
         }
         left
     }
