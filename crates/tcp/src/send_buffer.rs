@@ -246,6 +246,34 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_that_lets_two_batches_go_lets_the_buffer_grow() {
+        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut after = |room: u64, window: u64| {
+            buffer.note_room(MSS * room, MSS * 2, MSS * window, MSS);
+            buffer.limit
+        };
+        assert_eq!(after(4, 34), 46_080, "nobody waits");
+        buffer.fill(&filling(0, RESPONSE, 10, 64_512));
+        let mut after = |room: u64, window: u64| {
+            buffer.note_room(MSS * room, MSS * 2, MSS * window, MSS);
+            buffer.limit
+        };
+        assert_eq!([after(3, 33), after(4, 34), after(4, 36)], [46_080, 34 * 4608, 36 * 4608]);
+    }
+
+    #[test]
+    fn acknowledgements_of_parts_of_pieces_take_as_much_as_of_whole_ones() {
+        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        (0..20).for_each(|_| buffer.send());
+        for _ in 0..400 {
+            buffer.acknowledge(MSS * 40, MSS * 39);
+            buffer.acknowledge(MSS * 39, MSS * 38);
+            buffer.send();
+        }
+        assert_eq!(buffer.sent(), 20);
+    }
+
+    #[test]
     fn a_buffer_does_not_outgrow_the_largest() {
         let buffer = SendBuffer::new(MSS * 1_000_000, MSS);
         assert_eq!(u64::from(buffer.limit), MOST);

@@ -230,4 +230,45 @@ mod tests {
         let buffer = sender.buffer.unwrap();
         assert!(buffer.has_stopped && buffer.batches() == 28);
     }
+
+    #[test]
+    fn an_acknowledgement_of_two_segments_lets_it_grow_in_slow_start() {
+        let mut sender = sender(10, 64_512);
+        send_all(&mut sender);
+        let most_after = |sender: &mut Sender, segments: u64, window: u64| {
+            let before = sender.in_flight();
+            sender.acknowledged += segments * MSS;
+            sender.window.size = window * MSS;
+            sender.note_freed(before);
+            sender.buffer.unwrap().most
+        };
+        assert_eq!(most_after(&mut sender, 1, 11), 46_080);
+        send_all(&mut sender);
+        assert_eq!(most_after(&mut sender, 2, 13), 13 * 4608);
+    }
+
+    #[test]
+    fn acknowledgements_of_half_a_batch_leave_half_of_it() {
+        let mut buffer = SendBuffer::new(10 * MSS, MSS);
+        (0..20).for_each(|_| buffer.note_batches(1));
+        for _ in 0..400 {
+            buffer.note_ack(40, 39);
+            buffer.note_ack(39, 38);
+            buffer.note_batches(1);
+        }
+        assert_eq!(buffer.batches(), 20);
+    }
+
+    #[test]
+    fn who_was_stopped_goes_on_when_a_third_is_free() {
+        let mut sender = sender(10, 64_512);
+        send_all(&mut sender);
+        let mut resumes = |next: u64, acknowledged: u64| {
+            (sender.next, sender.acknowledged) = (next * MSS, acknowledged * MSS);
+            sender.note_freed(MSS);
+            sender.resumes()
+        };
+        assert_eq!([resumes(11, 11), resumes(12, 12)], [false, true], "21 segments of at most 30,720 B, then 20");
+        assert!(!resumes(12, 12), "it goes on already");
+    }
 }
