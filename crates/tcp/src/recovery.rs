@@ -66,7 +66,7 @@ impl Sender {
         if self.is_at_rest() && !is_late && segment.sack.is_empty() && !segment.ece {
             return;
         }
-        let (mut news, on_the_way) = (News::default(), self.next - self.unacknowledged);
+        let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
         if self.behavior.sack {
@@ -75,9 +75,7 @@ impl Sender {
         } else {
             classic::judge(self, now, &news);
         }
-        if news.advanced {
-            self.note_freed(on_the_way);
-        }
+        self.note_freed();
     }
 
     /// Nothing is on the way or under repair, and nobody asks how fast data is delivered: as long as the other side only sends, its segments

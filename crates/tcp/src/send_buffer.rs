@@ -3,7 +3,7 @@
 //! The kernel takes data in pieces of up to half the largest window that was ever offered, at most 64 KiB. It begins a piece whenever
 //! less memory is in use than the buffer may have, and fills it whatever that takes. Each piece has some memory of its own, and is cut
 //! into batches ([`crate::batch`]) as it is sent, each of which has as much again; so slow senders, whose batches are two segments,
-//! have room for a fifth less. While it fills pieces the kernel sends what the windows take: a batch for each piece that was filled,
+//! have room for a fifth less, and losses cut what is on the way into more pieces ([`crate::scoreboard`]). While it fills pieces the kernel sends what the windows take: a batch for each piece that was filled,
 //! everything after half the largest window.
 //!
 //! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
@@ -27,8 +27,6 @@ const LARGEST: u64 = 65_536 - (HEADERS + 1);
 const SMALL_WINDOW: u64 = 536;
 /// TCP_INIT_CWND: smaller windows have no smaller buffer.
 const LEAST_SEGMENTS: u64 = 10;
-/// Parts of a piece.
-const WHOLE: u64 = 1 << 10;
 /// Timestamps, which the largest segment of a handshake does not count.
 const TIMESTAMPS: u64 = 12;
 
@@ -37,8 +35,6 @@ const TIMESTAMPS: u64 = 12;
 pub(crate) struct SendBuffer {
     /// sk_sndbuf.
     limit: u32,
-    /// Pieces on the way, in parts of [`WHOLE`]: acknowledgements take their share.
-    sent: u32,
     /// Unsent bytes of the last piece.
     tail: u32,
     /// The application waits for room.
@@ -54,6 +50,8 @@ pub(crate) struct Filling {
     /// Payload that is held: on the way, and never sent.
     pub(crate) in_flight: Bytes,
     pub(crate) unsent: Bytes,
+    /// Pieces with what is on the way.
+    pub(crate) sent: u64,
     /// What the application has that was not taken.
     pub(crate) waiting: Bytes,
     /// What congestion and offered window let go now.
@@ -67,7 +65,7 @@ pub(crate) struct Filling {
 impl SendBuffer {
     /// Of a connection with this initial window.
     pub(crate) fn new(initial_window: Bytes, mss: Bytes) -> Self {
-        let mut buffer = Self { limit: 0, sent: 0, tail: 0, is_full: false, may_expand: false };
+        let mut buffer = Self { limit: 0, tail: 0, is_full: false, may_expand: false };
         buffer.expand(initial_window, mss);
         buffer
     }
@@ -92,14 +90,8 @@ impl SendBuffer {
         self.is_full
     }
 
-    /// A batch leaves.
-    pub(crate) fn send(&mut self) {
-        self.sent = self.sent.saturating_add(small(WHOLE));
-    }
-
-    /// Of `before` bytes on the way `after` are left.
-    pub(crate) fn acknowledge(&mut self, before: Bytes, after: Bytes) {
-        self.sent = small(u64::from(self.sent) * after.get() / before.get().max(1));
+    /// Some of what was on the way is acknowledged.
+    pub(crate) fn acknowledge(&mut self) {
         self.may_expand = self.is_full;
     }
 
@@ -114,14 +106,9 @@ impl SendBuffer {
         if let Some(window) = window {
             self.expand(window, filling.mss);
         }
-        let used = self.used(filling.in_flight.get(), filling.unsent.get(), self.sent(), goal(filling));
+        let used = self.used(filling.in_flight.get(), filling.unsent.get(), filling.sent, goal(filling));
         self.is_full = used * 3 > u64::from(self.limit) * 2;
         !self.is_full
-    }
-
-    /// Pieces on the way.
-    fn sent(&self) -> u64 {
-        (u64::from(self.sent) + WHOLE / 2) / WHOLE
     }
 
     /// Memory in use by payload on the way in so many pieces, and unsent in pieces of `goal`.
@@ -137,7 +124,7 @@ impl SendBuffer {
         let (half, batch) = (filling.largest_window.get() / 2, filling.batch.max(1) * filling.mss.get());
         let (waiting, mut room) = (filling.waiting.get(), filling.room.get());
         let (mut unsent, mut in_flight) = (filling.unsent.get(), filling.in_flight.get());
-        let (mut sent, mut taken, mut pushed) = (self.sent(), 0, 0);
+        let (mut sent, mut taken, mut pushed) = (filling.sent, 0, 0);
         self.tail = self.tail.min(small(unsent));
         while taken < waiting {
             if (self.tail == 0 || u64::from(self.tail) >= goal) && !self.begin_piece(in_flight, unsent, sent, goal) {
@@ -194,8 +181,17 @@ mod tests {
     const RESPONSE: Bytes = Bytes::new(122_329);
 
     fn filling(in_flight: u64, waiting: Bytes, room: u64, largest_window: u64) -> Filling {
-        let (unsent, largest_window) = (Bytes::ZERO, Bytes::new(largest_window));
-        Filling { mss: MSS, in_flight: MSS * in_flight, unsent, waiting, room: MSS * room, batch: 2, largest_window }
+        let (unsent, largest_window, sent) = (Bytes::ZERO, Bytes::new(largest_window), in_flight.div_ceil(2));
+        Filling {
+            mss: MSS,
+            in_flight: MSS * in_flight,
+            unsent,
+            sent,
+            waiting,
+            room: MSS * room,
+            batch: 2,
+            largest_window,
+        }
     }
 
     #[test]
@@ -212,9 +208,7 @@ mod tests {
     fn what_is_left_is_taken_when_the_window_is_not_filled() {
         let mut buffer = SendBuffer::new(MSS * 10, MSS);
         let left = RESPONSE - buffer.fill(&filling(0, RESPONSE, 10, 64_512));
-        (0..16).for_each(|_| buffer.send());
-        (20..32).rev().for_each(|left| buffer.acknowledge(MSS * (left + 1), MSS * left));
-        assert_eq!(buffer.sent(), 10, "two segments each");
+        buffer.acknowledge();
         let now = filling(20, left, 2, 79_872);
         assert!(buffer.is_asked() && buffer.makes_room(Some(MSS * 22), &now));
         assert_eq!(buffer.limit, 101_376);
@@ -239,7 +233,7 @@ mod tests {
         assert!(!buffer.is_asked(), "nothing was acknowledged");
         let held = |unsent| Filling { unsent: MSS * unsent, ..filling(0, left, 0, 64_512) };
         for (unsent, goes_on) in [(21, false), (20, true)] {
-            buffer.acknowledge(MSS, Bytes::ZERO);
+            buffer.acknowledge();
             assert_eq!(buffer.makes_room(None, &held(unsent)), goes_on, "{unsent} segments of at most 30,720 B in all");
         }
         assert_eq!(buffer.limit, 46_080);
@@ -262,15 +256,15 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_of_parts_of_pieces_take_as_much_as_of_whole_ones() {
+    fn what_was_cut_into_more_packets_leaves_less_room() {
         let mut buffer = SendBuffer::new(MSS * 10, MSS);
-        (0..20).for_each(|_| buffer.send());
-        for _ in 0..400 {
-            buffer.acknowledge(MSS * 40, MSS * 39);
-            buffer.acknowledge(MSS * 39, MSS * 38);
-            buffer.send();
-        }
-        assert_eq!(buffer.sent(), 20);
+        buffer.fill(&filling(0, RESPONSE, 10, 64_512));
+        let mut goes_on = |sent| {
+            buffer.acknowledge();
+            buffer.makes_room(None, &Filling { sent, ..filling(18, RESPONSE, 0, 64_512) })
+        };
+        // 26,064 B of payload; two thirds of the buffer are 30,720.
+        assert_eq!([goes_on(6), goes_on(5)], [false, true]);
     }
 
     #[test]

@@ -311,9 +311,7 @@ impl Sender {
             let room = self.congestion.window().saturating_sub(self.in_network()).get().max(mss.get()) / mss.get();
             let room = room.min(waiting.get().div_ceil(mss.get()));
             self.batch.begin(self.batch_circumstances().most(room));
-            if let Some(buffer) = &mut self.buffer {
-                buffer.send();
-            }
+            self.scoreboard.end_packet();
         }
         self.batch.send()
     }
@@ -417,16 +415,16 @@ impl Sender {
         }
     }
 
-    /// Of so much that was on the way some is acknowledged.
-    pub(crate) fn note_freed(&mut self, on_the_way: Bytes) {
-        let Some(buffer) = &mut self.buffer else { return };
-        buffer.acknowledge(on_the_way, self.next - self.unacknowledged);
-        if buffer.is_full() {
-            let (window, batch) = (self.congestion.window(), self.batch_circumstances().most(u64::MAX));
-            let (room, batch) = (window.saturating_sub(self.in_network()), self.mss * batch);
-            if let Some(buffer) = &mut self.buffer {
-                buffer.note_room(room, batch, window, self.mss);
-            }
+    /// An acknowledgement may have freed some of the send buffer.
+    pub(crate) fn note_freed(&mut self) {
+        if self.buffer.is_none_or(|buffer| !buffer.is_full()) {
+            return;
+        }
+        let (window, batch) = (self.congestion.window(), self.batch_circumstances().most(u64::MAX));
+        let (room, batch) = (window.saturating_sub(self.in_network()), self.mss * batch);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.acknowledge();
+            buffer.note_room(room, batch, window, self.mss);
         }
     }
 
@@ -449,6 +447,7 @@ impl Sender {
             mss: self.mss,
             in_flight: self.next - self.unacknowledged,
             unsent: self.accepted - self.next,
+            sent: self.scoreboard.packets(),
             waiting: self.written - self.accepted,
             room,
             batch,

@@ -47,6 +47,8 @@ pub(crate) struct Sent {
     push: bool,
     /// It was sent more than once.
     pub(crate) again: bool,
+    /// It is the last of a packet in the host's memory.
+    pub(crate) ends_packet: bool,
     pub(crate) fate: Fate,
 }
 
@@ -54,7 +56,7 @@ impl Sent {
     /// A piece that is on the way for the first time.
     pub(crate) fn new(piece: Piece, at: Instant, order: u64) -> Self {
         let Piece { sequence, payload, syn, fin, push, .. } = piece;
-        Self { sequence, payload, at, order, syn, fin, push, again: false, fate: Fate::InFlight }
+        Self { sequence, payload, at, order, syn, fin, push, again: false, ends_packet: false, fate: Fate::InFlight }
     }
 
     /// What it held.

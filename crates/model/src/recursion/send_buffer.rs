@@ -67,8 +67,9 @@ impl SendBuffer {
         (self.most << 42) ^ (self.batches << 18) ^ (self.last << 1) ^ u64::from(self.has_stopped)
     }
 
+    /// Those of which something is on the way.
     fn batches(&self) -> u64 {
-        (self.batches + PARTS / 2) / PARTS
+        self.batches.div_ceil(PARTS)
     }
 
     fn in_use(&self, on_the_way: u64, unsent: u64, batches: u64, piece: u64) -> u64 {
@@ -79,6 +80,13 @@ impl SendBuffer {
 }
 
 impl Sender {
+    /// In so many batches is what is on the way, whatever cut them.
+    pub(super) fn note_packets(&mut self, packets: u64) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.batches = packets * PARTS;
+        }
+    }
+
     /// The writer goes on until it is stopped.
     #[inline(always)]
     pub(super) fn accept(&mut self) {

@@ -8,9 +8,10 @@
 //! Segments are numbered as they are first sent, which is the order of their sequence numbers. What looks for something begins
 //! where the last look ended, so that the work per acknowledgement does not grow with the window.
 
-use crate::rate::DeliveryRate;
 mod losses;
+mod packets;
 
+use crate::rate::DeliveryRate;
 use crate::sack::MOST_BLOCKS;
 use crate::sent::{Covered, Fate, Piece, Sent, SentTimes};
 use crate::{SackBlock, Sequence};
@@ -51,6 +52,8 @@ pub(crate) struct Scoreboard {
     /// The furthest number known to have arrived, and by how many bytes it was beyond something that came later without being repeated.
     furthest: Sequence,
     displacement: Bytes,
+    /// Segments that are the last of a packet in the host's memory.
+    packet_ends: u32,
     /// Kept where somebody asks for it.
     pub(crate) rate: Option<Box<DeliveryRate>>,
 }
@@ -94,6 +97,7 @@ impl Scoreboard {
             least_rtt: Duration::MAX,
             furthest: Sequence::SYN,
             displacement: Bytes::ZERO,
+            packet_ends: 0,
             rate: measures_rate.then(Box::default),
         }
     }
@@ -180,6 +184,7 @@ impl Scoreboard {
     ) {
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.end() <= acknowledgment) {
             self.first += 1;
+            self.packet_ends -= u32::from(sent.ends_packet);
             covered.bytes += sent.payload;
             covered.segments += 1;
             covered.repetition |= sent.again;
@@ -295,6 +300,7 @@ impl Scoreboard {
         }
         self.leave(&sent);
         self.sent[index].fate = Fate::Sacked;
+        self.merge(index);
         self.sacked += 1;
         self.counted_sacked += usize::from(self.first + (index as u64) < self.counted);
         covered.sacked += 1;
@@ -350,6 +356,7 @@ impl Scoreboard {
         if let Some(rate) = &mut self.rate {
             rate.send_again(index);
         }
+        self.cut_off(index, now);
         let order = self.next_order();
         let sent = &mut self.sent[index];
         (sent.fate, sent.at, sent.order, sent.again) = (Fate::InFlight, now, order, true);

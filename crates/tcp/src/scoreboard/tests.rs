@@ -207,3 +207,56 @@ fn blocks_that_grow_are_taken_in_once() {
     });
     assert_eq!(counts, [(2, true), (2, false), (3, true), (0, false)]);
 }
+
+/// So many packets of four segments.
+fn packets(count: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(None, false);
+    for n in 0..4 * count {
+        if n % 4 == 0 {
+            board.end_packet();
+        }
+        board.push(at(n), piece(n));
+    }
+    board
+}
+
+#[test]
+fn a_packet_is_held_until_all_of_it_is_acknowledged() {
+    let mut board = packets(3);
+    let held = [3, 4, 11, 12].map(|segments| {
+        acknowledge(&mut board, 100, segments);
+        board.packets()
+    });
+    assert_eq!(held, [3, 2, 1, 0]);
+}
+
+#[test]
+fn what_is_named_is_cut_off_and_joins_what_was_named_before_it() {
+    let mut board = packets(3);
+    let mut after = |blocks: &[SackBlock]| {
+        take(&mut board, 100, blocks, 0);
+        board.packets()
+    };
+    assert_eq!(after(&[block(1, 2)]), 5, "three of the first packet");
+    assert_eq!(after(&[block(1, 4)]), 4, "two");
+    assert_eq!(after(&[block(1, 6)]), 4, "half of the second joins");
+    assert_eq!(after(&[block(1, 6), block(8, 9)]), 5, "the third in two");
+    assert_eq!(after(&[block(1, 6), block(8, 12)]), 4);
+    assert_eq!(after(&[block(1, 6), block(7, 12)]), 5, "a first one does not join what is behind it");
+    assert_eq!(after(&[block(1, 12)]), 3, "one that fills a hole joins what is on both sides");
+    acknowledge(&mut board, 200, 7);
+    assert_eq!(board.packets(), 2);
+}
+
+#[test]
+fn what_is_sent_again_is_cut_off_with_what_goes_along() {
+    let mut board = packets(3);
+    select(&mut board, 100, block(8, 12));
+    assert!(lose(&mut board));
+    assert_eq!(board.packets(), 3);
+    let mut after = |ms: u64| {
+        board.repeat(at(ms));
+        board.packets()
+    };
+    assert_eq!([after(101), after(101), after(102), after(103), after(103)], [3, 3, 4, 5, 5]);
+}

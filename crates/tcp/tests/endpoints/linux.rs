@@ -2,7 +2,7 @@
 //!
 //! Source of the expected times: Linux 6.18 (HZ 250, `tcp_rmem` and `tcp_wmem` as they come) between two network namespaces over an
 //! emulated link of the same rate, delay and queue; the client connects, sends a request of 200 bytes, and receives an answer of 96
-//! bytes and the file. Medians of two or three runs; with random losses means of twenty. The time runs from the SYN to the last byte.
+//! bytes and the file. Medians of two or three runs; with random losses means of twenty or more. The time runs from the SYN to the last byte.
 
 use crate::network::{End, Network, Pipe};
 use farhop_tcp::{Congestion, Profile, TcpConfig};
@@ -59,10 +59,9 @@ fn downloads_take_as_long_as_on_linux() {
         (case(Cubic, 5000, 10, 100, Some(60)), 5.957, 0.02),
         (case(Reno, 5000, 10, 100, Some(60)), 8.270, 0.02),
         (case(Bbr, 5000, 10, 100, Some(60)), 5.345, 0.02),
-        // 28 runs took 10.42 to 12.83 s on an idle machine, most of them 11.5 to 11.6 or 12.1 to 12.2; ours is 4.9 % above their middle since
-        // its send buffer is Linux's, and was within 3 % before: what is on the way after the first losses is more than Linux's. On a busy
-        // machine a pause of more than 2 ms may break the train of ACKs that lets HyStart end slow start; loads then take up to 16 s.
-        (case(Cubic, 20_000, 50, 300, Some(1000)), 11.52, 0.05),
+        // 28 runs took 10.42 to 12.83 s on an idle machine, most of them 11.5 to 11.6 or 12.1 to 12.2. On a busy machine a pause of more than
+        // 2 ms may break the train of ACKs that lets HyStart end slow start; loads then take up to 16 s.
+        (case(Cubic, 20_000, 50, 300, Some(1000)), 11.52, 0.03),
         (case(Bbr, 20_000, 50, 300, Some(1000)), 9.920, 0.04),
     ];
     for (case, expected, tolerance) in measured {
@@ -77,12 +76,12 @@ fn downloads_take_as_long_as_on_linux() {
 
 #[test]
 fn downloads_with_random_losses_take_as_long_as_on_linux_on_average() {
-    // The standard error of Linux's means is 0.022, 1.1 and 0.69 s.
-    let measured = [(Congestion::Bbr, 2.00), (Congestion::Cubic, 14.09), (Congestion::Reno, 15.66)];
+    // The standard error of Linux's means is 0.022, 0.67 and 0.69 s; CUBIC's is of 60 runs (the first twenty 14.09 s, then forty 13.00 s).
+    let measured = [(Congestion::Bbr, 2.00), (Congestion::Cubic, 13.36), (Congestion::Reno, 15.66)];
     for (congestion, expected) in measured {
         let loss = Probability::new(0.01).expect("from 0 to 1");
         let case = Case { loss, ..case(congestion, 3000, 20, 50, None) };
-        let seconds = (0..40).map(|seed| download(&case, seed)).sum::<f64>() / 40.0;
+        let seconds = (0..800).map(|seed| download(&case, seed)).sum::<f64>() / 800.0;
         let error = seconds / expected - 1.0;
         println!("{congestion:?}: {seconds:.2} s, Linux {expected:.2} s, {:+.1} %", error * 100.0);
         assert!(error.abs() < 0.1, "{congestion:?}: {seconds} s, Linux {expected} s");

@@ -4,6 +4,8 @@
 //! So one number in an acknowledgement says as much as SACK's blocks do (RFC 2018): the last transmission that had arrived. Of those
 //! up to it, all have arrived but what was dropped. That a transmission was dropped counts from then on only.
 
+mod packets;
+
 use super::rate::{Rate, Stamp};
 use crate::recursion::ticks::Ticks;
 use std::collections::VecDeque;
@@ -26,6 +28,8 @@ pub(super) struct Segment {
     pub(super) fate: Fate,
     /// It was sent more than once.
     pub(super) again: bool,
+    /// It is the last of a packet in the host's memory.
+    ends_packet: bool,
     /// Its last transmission, and when that was.
     order: u64,
     at: Ticks,
@@ -101,6 +105,8 @@ pub(crate) struct Board {
     total_lost: u64,
     /// No segment before this one is lost.
     lost_from: u64,
+    /// Segments that are the last of a packet.
+    packet_ends: u64,
     pub(super) rate: Rate,
 }
 
@@ -122,6 +128,7 @@ impl Board {
             repeated: 0,
             total_lost: 0,
             lost_from: 0,
+            packet_ends: 0,
             rate: Rate::default(),
         }
     }
@@ -192,7 +199,8 @@ impl Board {
     pub(super) fn push(&mut self, now: Ticks, (start, end): (u64, u64), push: bool) {
         let number = self.first + self.segments.len() as u64;
         let stamp = self.rate.stamp(now, self.segments.is_empty());
-        let segment = Segment { start, end, push, fate: Fate::Away, again: false, order: self.sent + 1, at: now };
+        let (order, at) = (self.sent + 1, now);
+        let segment = Segment { start, end, push, fate: Fate::Away, again: false, ends_packet: false, order, at };
         self.in_flight += self.charge_of(&segment);
         self.segments.push_back(segment);
         self.transmit(number, &segment, stamp);
@@ -237,6 +245,7 @@ impl Board {
         self.next_lost()?;
         let (number, stamp) = (self.lost_from, self.rate.stamp(now, false));
         let (index, order) = (self.index(number), self.sent + 1);
+        self.cut_off(index, now);
         let segment = &mut self.segments[index];
         (segment.fate, segment.again, segment.order, segment.at) = (Fate::Away, true, order, now);
         let segment = *segment;
@@ -262,6 +271,7 @@ impl Board {
         }
         while let Some(segment) = self.segments.pop_front_if(|segment| segment.end <= up_to) {
             self.leave(&segment);
+            self.packet_ends -= u64::from(segment.ends_packet);
             self.first += 1;
             covered.bytes += segment.end - segment.start;
             covered.segments += 1;
@@ -275,6 +285,7 @@ impl Board {
         let mut covered = Covered::default();
         while let Some(segment) = self.segments.pop_front_if(|segment| segment.end <= up_to) {
             self.leave(&segment);
+            self.packet_ends -= u64::from(segment.ends_packet);
             self.first += 1;
             let charge = self.charge_of(&segment);
             covered.bytes += segment.end - segment.start;
@@ -319,7 +330,10 @@ impl Board {
         covered.original |= !segment.again && segment.end <= point;
         self.rate.deliver(&sent.stamp, sent.at, charge);
         let in_order = segment.end <= up_to;
-        covered.beyond += u64::from(!in_order);
+        if !in_order {
+            covered.beyond += 1;
+            self.join(index);
+        }
         covered.repetition |= in_order && segment.again;
         if !segment.again {
             let times = if in_order { &mut covered.in_order } else { &mut covered.selective };

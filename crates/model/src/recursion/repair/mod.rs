@@ -134,10 +134,8 @@ impl Repair {
         } else {
             self.judge_by_number(sender, now, &news);
         }
-        if news.advanced {
-            sender.network = Some(self.in_network());
-            sender.note_freed(on_the_way);
-        }
+        sender.network = Some(self.in_network());
+        sender.note_freed(on_the_way);
     }
 
     fn take_in(&mut self, sender: &mut Sender, now: Ticks, ack: &Ack, heard: u64) -> News {

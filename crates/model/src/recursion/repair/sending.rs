@@ -43,6 +43,7 @@ impl Repair {
     /// The next segment that may leave now; to be asked until there is none.
     pub(crate) fn transmit(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
         sender.network = Some(self.in_network());
+        sender.note_packets(self.board.packets());
         (sender.is_calm, sender.oldest) = (self.phase == Phase::Open, self.board.first_sent());
         sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
         let goes_on = self.repeat_now || sender.batch.is_leaving();
@@ -96,11 +97,15 @@ impl Repair {
 
     fn transmit_new(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
         let (timer, was_idle) = (sender.timer, self.board.is_empty());
+        let begins = !sender.batch.is_leaving();
         sender.probing = self.repeat_now;
         let piece = sender.next_new(now, self.bbr.is_none());
         sender.probing = false;
         sender.timer = timer;
         let piece = piece?;
+        if begins {
+            self.board.end_packet();
+        }
         if let Some(bbr) = self.bbr.as_mut().filter(|_| was_idle) {
             bbr.on_restart(now, self.board.rate.is_starved());
         }
