@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and may print")]
 
 use farhop_model::recursion::{Parameters, Recursion, Workload};
-use farhop_scenario::{Congestion, Scenario, open};
+use farhop_scenario::{Scenario, open};
 use farhop_sim::simulate;
 use farhop_units::Probability;
 
@@ -53,11 +53,15 @@ fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
     assignments
 }
 
-/// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of so many.
-const SEEDS: u32 = 9;
+/// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of the first of these numbers of
+/// seeds, and of the second where the first are further apart than the model may be: the middle of nine may be as far off as they are.
+type Seeds = [u32; 2];
+const SEEDS: Seeds = [9, 151];
+/// Of loads that take long: it is only seen whether the model is further from their middle than they are from each other.
+const SEEDS_OF_LONG: Seeds = [9, 9];
 /// In which of seven phases BBR's cycle begins is drawn, in the model too; so many seeds show what each makes of a load.
-const SEEDS_OF_BBR: u32 = 25;
-/// As close as the model has to be, unless seeds are further apart.
+const SEEDS_OF_BBR: Seeds = [25, 25];
+/// As close as the model has to be.
 const CLOSE: f64 = 0.005;
 
 struct Compared {
@@ -77,23 +81,34 @@ impl Compared {
     }
 
     fn is_close(&self) -> bool {
-        self.error().abs() < self.spread.max(CLOSE)
+        self.error().abs() < CLOSE
+    }
+
+    /// Not further from the middle of a few than they are from each other.
+    fn is_as_close_as_seeds(&self) -> bool {
+        self.is_close() || self.error().abs() < self.spread
     }
 }
 
-fn compare(name: &str, assignments: Vec<String>) -> Option<Compared> {
+fn compare(name: &str, assignments: Vec<String>, seeds: Seeds) -> Option<Compared> {
     let mut scenario: Scenario = open(name, &assignments).unwrap();
-    scenario.run.runs = if scenario.tcp.congestion == Congestion::Bbr { SEEDS_OF_BBR } else { SEEDS };
-    let mut simulated: Vec<f64> = simulate(&scenario, 1).loads.iter().map(|load| load.page_load_s).collect();
-    simulated.sort_by(f64::total_cmp);
-    let sim = *simulated.get(simulated.len() / 2)?;
-    let spread = simulated[simulated.len() - 1] / simulated[0] - 1.0;
+    let mut simulated = |runs| {
+        scenario.run.runs = runs;
+        let mut loads: Vec<f64> = simulate(&scenario, 1).loads.iter().map(|load| load.page_load_s).collect();
+        loads.sort_by(f64::total_cmp);
+        Some((loads.last()? / loads.first()? - 1.0, loads))
+    };
+    let (spread, mut loads) = simulated(seeds[0])?;
+    if spread > CLOSE && seeds[1] > seeds[0] {
+        (_, loads) = simulated(seeds[1])?;
+    }
+    let sim = loads[loads.len() / 2];
     let workload = Workload::of(&scenario.page).unwrap();
     let load = Recursion::new().load(&Parameters::of(&scenario), &workload).unwrap();
     let total = load.breakdown.total().as_secs_f64();
     let model = load.last_byte.as_secs_f64();
     assert!((total - model).abs() < 1e-6 * model.max(1e-3), "{assignments:?}: {load:?}");
-    let is_among_them = (model / model.clamp(simulated[0], simulated[simulated.len() - 1]) - 1.0).abs() < CLOSE;
+    let is_among_them = (model / model.clamp(loads[0], loads[loads.len() - 1]) - 1.0).abs() < CLOSE;
     Some(Compared { assignments, model, sim, spread, is_among_them, late_acks: load.late_acks })
 }
 
@@ -116,40 +131,42 @@ fn errors(cases: &mut [Compared]) -> (f64, f64) {
     (mean, cases[0].error().abs())
 }
 
-/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding; between Linux's hosts the model is where the middle of
-/// seeds is.
-fn check(cases: Vec<Compared>) {
+/// Where endpoints keep to the RFCs or to 4.4BSD the two are the same but for rounding; between Linux's hosts, which are given back, the model
+/// is where the middle of seeds is.
+fn check(cases: Vec<Compared>) -> Vec<Compared> {
     let is_linux = |case: &Compared| case.assignments.iter().any(|text| text == "tcp.profile=linux");
     let (mut linux, mut exact): (Vec<_>, Vec<_>) = cases.into_iter().partition(is_linux);
     let (mean, most) = errors(&mut exact);
     assert!(mean < 0.0005 && most < CLOSE);
     let (mean, _) = errors(&mut linux);
-    assert!(mean < 0.002 && linux.iter().all(Compared::is_close));
+    assert!(mean < 0.002);
+    linux
 }
 
-fn single_flows(numbers: core::ops::Range<u64>, congestion: &[&str]) -> Vec<Compared> {
+fn single_flows(numbers: core::ops::Range<u64>, congestion: &[&str], seeds: Seeds) -> Vec<Compared> {
     let flow = |number| {
         let mut dice = Dice(number);
         (0..3).for_each(|_| _ = dice.draw());
         let size = format!("page.size={:.0} B", dice.between(1e3, 3e6));
-        compare("obata-2002", case(number, congestion, &["page.objects=1", &size, "http.connections=1"]))
+        compare("obata-2002", case(number, congestion, &["page.objects=1", &size, "http.connections=1"]), seeds)
     };
     numbers.filter_map(flow).collect()
 }
 
 #[test]
 fn one_reno_flow_takes_as_long_as_in_the_simulator() {
-    check(single_flows(0..240, &["reno", "newreno"]));
+    assert!(check(single_flows(0..240, &["reno", "newreno"], SEEDS)).iter().all(Compared::is_close));
 }
 
 #[test]
 fn one_cubic_flow_takes_as_long_as_in_the_simulator() {
-    check(single_flows(1000..1200, &["cubic"]));
+    assert!(check(single_flows(1000..1200, &["cubic"], SEEDS)).iter().all(Compared::is_close));
 }
 
 #[test]
 fn one_bbr_flow_takes_as_long_as_in_the_simulator() {
-    check(single_flows(4000..4200, &["bbr"]));
+    let linux = check(single_flows(4000..4200, &["bbr"], SEEDS_OF_BBR));
+    assert!(linux.iter().all(Compared::is_as_close_as_seeds));
 }
 
 #[test]
@@ -162,13 +179,14 @@ fn pages_take_as_long_as_in_the_simulator() {
         let version = format!("http.version={}", dice.pick(&["1.0", "1.1", "1.1", "1.1-pipelined"]));
         let most: &[&str] = if version.ends_with("pipelined") { &["1"] } else { &["1", "2", "4", "6", "6"] };
         let connections = format!("http.connections={}", dice.pick(most));
-        compare("obata-2002", case(number, &["reno", "newreno", "cubic"], &[&objects, &size, &version, &connections]))
+        let page = [&objects[..], &size, &version, &connections];
+        compare("obata-2002", case(number, &["reno", "newreno", "cubic"], &page), SEEDS)
     };
     let cases: Vec<Compared> = (2000..2200).filter_map(page).collect();
     let (mut late, punctual): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.late_acks > 0);
     println!("{} pages on which timers run out though nothing is lost:", late.len());
     errors(&mut late);
-    check(punctual);
+    assert!(check(punctual).iter().all(Compared::is_close));
 }
 
 /// Long transfers, of which the recursion leaves out what repeats.
@@ -178,9 +196,10 @@ fn skipping_rounds_changes_nothing() {
         let mut dice = Dice(number);
         (0..3).for_each(|_| _ = dice.draw());
         let size = format!("page.size={:.0} B", dice.between(1e7, 1e8));
-        compare("obata-2002", case(number, &["reno", "cubic"], &["page.objects=1", &size, "http.connections=1"]))
+        let page = ["page.objects=1", &size, "http.connections=1"];
+        compare("obata-2002", case(number, &["reno", "cubic"], &page), SEEDS_OF_LONG)
     };
-    check((3000..3040).filter_map(flow).collect());
+    assert!(check((3000..3040).filter_map(flow).collect()).iter().all(Compared::is_as_close_as_seeds));
 }
 
 /// Expected losses are formulas; a mean of 31 simulated loads is not exact either.
@@ -238,7 +257,7 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
         "nz-us",
     ];
     let only_direct = || vec!["run.architectures=direct".to_owned()];
-    let cases = shipped.into_iter().filter_map(|name| compare(name, only_direct()));
+    let cases = shipped.into_iter().filter_map(|name| compare(name, only_direct(), SEEDS_OF_LONG));
     let (mut alike, mut apart): (Vec<_>, Vec<_>) = cases.partition(|case| case.spread < CLOSE);
     let (mean, most) = errors(&mut alike);
     assert!(mean < 1e-3 && most < CLOSE);
