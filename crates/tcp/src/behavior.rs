@@ -98,8 +98,8 @@ pub(crate) struct Behavior {
     pub(crate) batches: bool,
     /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take.
     pub(crate) reaction: Duration,
-    /// And a program up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs of a test on
-    /// Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.
+    /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs
+    /// of a test on an idle Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.
     pub(crate) waking: Duration,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,

@@ -75,6 +75,8 @@ pub struct Endpoint {
     closed: bool,
     /// When the host gets to answer what has arrived, or its program to send, if it is to.
     answering: Option<Instant>,
+    /// When its program runs, if that is known.
+    program_runs: Option<Instant>,
     /// When the next timer runs out.
     due: Option<Instant>,
 }
@@ -98,8 +100,8 @@ impl Endpoint {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
         let outputs = VecDeque::new();
         let (wants_ecn, ecn, connected, closed) = (config.ecn, false, false, false);
-        let answering = None;
-        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, answering, due: None })
+        let (answering, program_runs, due) = (None, None, None);
+        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, answering, program_runs, due })
     }
 
     /// What happens at random at this end's host, where the profile's hosts have any such: it has been up for `uptime` when time begins,
@@ -110,6 +112,17 @@ impl Endpoint {
         self.sender.has_programs = true;
         self.sender.timers.run_since(uptime);
         self.receiver.acks.timers.run_since(uptime);
+    }
+
+    /// What the application does next leaves at `runs`, which is known of a [`crate::Program`]. Else it is taken to sleep each time, and not
+    /// to see what other endpoints have for it.
+    pub fn run_at(&mut self, runs: Instant) {
+        self.program_runs = Some(runs);
+    }
+
+    /// The application reads what the next segment brings at `runs`, and not at once.
+    pub fn read_at(&mut self, runs: Instant) {
+        self.receiver.read_at(runs);
     }
 
     /// The application keeps what waits in a buffer of its own (`SO_SNDBUF` is set): all that it writes is taken.
@@ -279,9 +292,10 @@ impl Endpoint {
 
     /// What the program wants to send leaves once its host lets it run.
     fn run_program(&mut self, now: Instant) {
-        match self.sender.waking() {
-            Some(span) => {
-                self.answering.get_or_insert(now + span);
+        let runs = self.program_runs.take().or_else(|| self.sender.waking().map(|span| now + span));
+        match runs.filter(|runs| *runs > now) {
+            Some(runs) => {
+                self.answering.get_or_insert(runs);
                 self.set_due();
             }
             None => self.flush(now),
@@ -519,11 +533,11 @@ mod tests {
         outputs(&mut server);
         let request = Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() };
         server.handle_segment(at(100), &request);
+        server.run_at(at(103));
         server.write(at(100), config.mss);
         assert_eq!(transmit_times(&mut server), [at(100)], "the acknowledgement");
-        let due = server.next_timeout().expect("there is something to send");
-        server.handle_timeout(due);
-        assert!(due > at(100) && transmit_times(&mut server) == [due]);
+        server.handle_timeout(at(103));
+        assert_eq!(transmit_times(&mut server), [at(103)]);
     }
 
     #[test]

@@ -93,6 +93,11 @@ impl Receiver {
         self.acks.due()
     }
 
+    /// The application reads what arrives now at `runs`.
+    pub(crate) fn read_at(&mut self, runs: Instant) {
+        self.window.read_at(runs);
+    }
+
     /// Takes in a segment.
     pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, trip: RoundTrip) -> Received {
         if segment.syn && self.expected.is_none() {

@@ -3,7 +3,7 @@
 //! The application reads at once, unless it [says](ReceiveWindow::hold) how much it has not read; then the window may close. Its
 //! right edge never moves back, and moves on by a full segment or half the buffer at least (§3.8.6.2.2). Linux's offer starts at
 //! 64 kB (half of `tcp_rmem`'s default of 131072 bytes) and follows the data: the first full segment tells how much memory packets
-//! take, so that more of the buffer can be offered; once per round trip the buffer becomes twice what arrived in it, and more while
+//! take, so that more of the buffer can be offered; once per round trip, when the application reads, the buffer becomes twice what arrived in it, and more while
 //! that still grows or data waits out of order (tcp_rcvbuf_grow(), Linux 6.18); and the offer opens by two segments per segment
 //! received up to that (tcp_grow_window()). The round trip is the receiver's own (tcp_rcv_rtt_measure_ts()). Left out: windows in
 //! units of the window scale, memory pressure.
@@ -33,6 +33,8 @@ pub(crate) struct ReceiveWindow {
     unread: Option<Bytes>,
     /// The furthest number that was promised.
     edge: Sequence,
+    /// When the application reads what arrives now, if not at once.
+    reads_at: Option<Instant>,
 }
 
 /// Dynamic right-sizing, one round trip at a time.
@@ -79,7 +81,7 @@ impl ReceiveWindow {
         let mss = config.mss;
         let limit = config.max_window.unwrap_or(MAX_WINDOW).clamp(Bytes::new(1), MAX_WINDOW);
         if !Behavior::of(config).autotunes_window {
-            return Self { offer: limit, limit, mss, tuning: None, unread: None, edge: Sequence::SYN };
+            return Self { offer: limit, limit, mss, tuning: None, unread: None, edge: Sequence::SYN, reads_at: None };
         }
         let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
         // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
@@ -95,7 +97,8 @@ impl ReceiveWindow {
             round_from: Sequence::FIRST_BYTE,
             trip: ReceiverTrip::default(),
         };
-        Self { offer: room.min(limit), limit, mss, tuning: Some(tuning), unread: None, edge: Sequence::SYN }
+        let (tuning, edge) = (Some(tuning), Sequence::SYN);
+        Self { offer: room.min(limit), limit, mss, tuning, unread: None, edge, reads_at: None }
     }
 
     /// The buffer that is offered.
@@ -148,6 +151,11 @@ impl ReceiveWindow {
         possible >= promised * 2 && possible.saturating_sub(promised) >= step
     }
 
+    /// The application reads what arrives now at `runs`.
+    pub(crate) fn read_at(&mut self, runs: Instant) {
+        self.reads_at = Some(runs);
+    }
+
     /// A segment of data has arrived, in order or not.
     pub(crate) fn measure(&mut self, now: Instant, segment: &Segment) {
         if let Some(tuning) = &mut self.tuning {
@@ -158,12 +166,12 @@ impl ReceiveWindow {
     /// `payload` arrived in order, up to `expected`, and `waiting` bytes span what arrived beyond. Returns whether the offer grew.
     pub(crate) fn data_arrived(&mut self, now: Instant, payload: Bytes, expected: Sequence, waiting: Bytes) -> bool {
         // The buffer follows when the application reads, which is later.
-        let grew = self.grow(payload);
+        let (grew, read) = (self.grow(payload), self.reads_at.take().unwrap_or(now));
         let Some(tuning) = &mut self.tuning else { return false };
-        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.round_start) >= rtt) {
+        if tuning.trip.estimate.is_some_and(|rtt| read.since(tuning.round_start) >= rtt) {
             // What the application has not read says nothing about how fast it reads.
             let unread = self.unread.unwrap_or(Bytes::ZERO);
-            tuning.end_round(now, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread), waiting);
+            tuning.end_round(read, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread), waiting);
         }
         grew
     }
@@ -285,5 +293,27 @@ mod tests {
             let config = TcpConfig { max_window: Some(Bytes::kib(16)), ..TcpConfig::of(profile) };
             assert!(offers(&config, 6).iter().all(|(offer, _)| *offer == Bytes::kib(16)), "{profile:?}");
         }
+    }
+
+    #[test]
+    fn a_round_is_over_when_the_application_reads_and_not_when_data_arrives() {
+        let config = TcpConfig::of(Profile::Linux);
+        let last_round = |reads: Option<Duration>| {
+            let (mut window, mut expected) = (ReceiveWindow::new(&config), Sequence::FIRST_BYTE);
+            let mut arrive = |at: Duration, reads: Option<Duration>| {
+                let now = Instant::START + at;
+                let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + (at - RTT)) };
+                window.measure(now, &Segment { payload: config.mss, timestamps, ..Segment::default() });
+                expected = expected + config.mss;
+                reads.into_iter().for_each(|reads| window.read_at(Instant::START + reads));
+                window.data_arrived(now, config.mss, expected, Bytes::ZERO);
+                window.tuning.as_ref().map(|tuning| tuning.last_round)
+            };
+            (0..20).for_each(|_| _ = arrive(RTT * 2, None));
+            arrive(RTT * 3 - Duration::from_micros(100), reads)
+        };
+        assert_eq!(last_round(None), Some(config.mss * LINUX_FIRST_ROUND));
+        assert_eq!(last_round(Some(RTT * 3 - Duration::from_micros(1))), Some(config.mss * LINUX_FIRST_ROUND));
+        assert_eq!(last_round(Some(RTT * 3)), Some(config.mss * 20));
     }
 }

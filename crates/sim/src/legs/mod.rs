@@ -8,6 +8,7 @@
 
 mod datagrams;
 mod end;
+mod hosts;
 mod lookup;
 mod message;
 mod quic;
@@ -23,18 +24,14 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::trunk::{StationId, Trunk};
 use end::{End, Transport};
-use farhop_scenario::{Scenario, seeds};
+use farhop_scenario::Scenario;
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
 use farhop_transport::quic::QuicConfig;
-use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant, look_at};
+use hosts::Hosts;
 use lookup::Lookup;
 use quic::QuicEnd;
 use std::collections::VecDeque;
-use std::time::Duration;
-
-/// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
-const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
 
 /// Two ends and the way between them.
 #[derive(Debug)]
@@ -56,8 +53,7 @@ pub(crate) struct Legs {
     legs: Slab<Leg>,
     tcp: TcpConfig,
     quic: QuicConfig,
-    /// What hosts do at random, by leg and side.
-    hosts: Stream,
+    hosts: Hosts,
     /// What the legs over the far link are flows of, if it is not TCP that they are.
     trunk: Option<Trunk>,
     /// Those for datagrams, which are no connections.
@@ -79,7 +75,7 @@ impl Legs {
     pub(crate) fn new(scenario: &Scenario, seed: u64, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
         let (legs, memory) = (Slab::new(), Vec::new());
-        let hosts = Stream::new(seeds::of_hosts(seed), 0);
+        let hosts = Hosts::new(&tcp, seed);
         Self { legs, tcp, quic, hosts, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0, memory }
     }
 
@@ -101,7 +97,7 @@ impl Legs {
         owners: [Owner; 2],
         tcp: Option<&TcpConfig>,
     ) -> Result<u32, SimError> {
-        let [near, far] = self.transports(now, protocol, tcp)?;
+        let [near, far] = self.transports(now, (route, protocol), tcp)?;
         let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
         let is_session = matches!(owners[1], Owner::Origin { .. });
         let leg = Leg { route, ends, in_flight: 0, is_over: false, number: self.opened, is_session };
@@ -119,9 +115,9 @@ impl Legs {
     }
 
     fn transports(
-        &self,
+        &mut self,
         now: Instant,
-        protocol: Protocol,
+        (route, protocol): (Route, Protocol),
         tcp: Option<&TcpConfig>,
     ) -> Result<[Transport; 2], SimError> {
         let (tcp, quic) = (tcp.unwrap_or(&self.tcp), &self.quic);
@@ -129,7 +125,12 @@ impl Legs {
         Ok(match protocol {
             Protocol::Tcp => {
                 let mut ends = [Endpoint::listen(tcp)?, Endpoint::listen(tcp)?];
-                (0..).zip(&mut ends).for_each(|(side, end)| self.put_on_host(side, end));
+                for (side, end) in [Side::Near, Side::Far].into_iter().zip(&mut ends) {
+                    self.hosts.put_on_host(self.opened, side, end);
+                }
+                if let Some(runs) = self.hosts.answers(now, route, Side::Near) {
+                    ends[0].run_at(runs);
+                }
                 ends[0].open(now);
                 ends.map(Transport::Tcp)
             }
@@ -140,12 +141,6 @@ impl Legs {
             }
             Protocol::Dns => [Lookup::client(now), Lookup::resolver()].map(Transport::Lookup),
         })
-    }
-
-    /// All hosts of one side have one clock; how fast they answer differs.
-    fn put_on_host(&self, side: u64, end: &mut Endpoint) {
-        let uptime = Duration::from_nanos(self.hosts.below(side, LONGEST_UPTIME_NS));
-        end.set_host(uptime, self.hosts.split(self.opened).split(side));
     }
 
     /// A way for datagrams, which are nobody's connection; it stays.
@@ -188,9 +183,20 @@ impl Legs {
         Some((self.trunk.as_ref()?.station(side, route.line.terminal), connection))
     }
 
+    /// The program at one end of TCP does something.
+    fn run_program(&mut self, now: Instant, leg: u32, side: Side) {
+        let Leg { route, ends, .. } = &mut self.legs[leg];
+        if let Transport::Tcp(endpoint) = &mut ends[side as usize].transport
+            && let Some(runs) = self.hosts.answers(now, *route, side)
+        {
+            endpoint.run_at(runs);
+        }
+    }
+
     /// Writes a message, or more of the last one, at one end.
     pub(crate) fn write(&mut self, now: Instant, leg: u32, side: Side, message: Message) {
         self.end(leg, side.other()).expect(message);
+        self.run_program(now, leg, side);
         match &mut self.busy_end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
             Transport::Flow { unsent, .. } => {
@@ -203,6 +209,7 @@ impl Legs {
 
     /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
+        self.run_program(now, leg, side);
         let end = self.busy_end(leg, side);
         end.undecided += bytes;
         if let Transport::Tcp(endpoint) = &mut end.transport {
@@ -237,6 +244,7 @@ impl Legs {
 
     /// Nothing more will be written at one end.
     pub(crate) fn close(&mut self, now: Instant, leg: u32, side: Side) {
+        self.run_program(now, leg, side);
         match &mut self.busy_end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.close(now),
             Transport::Flow { closes, .. } => {
@@ -338,7 +346,16 @@ impl Legs {
     pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, packet: &Packet) {
         match packet {
             Packet::Tcp(segment) => {
+                let route = self.legs[leg].route;
+                let reads = if segment.payload > Bytes::ZERO || segment.syn {
+                    self.hosts.reads(now, route, side)
+                } else {
+                    None
+                };
                 if let Transport::Tcp(endpoint) = &mut self.busy_end(leg, side).transport {
+                    if let Some(reads) = reads {
+                        endpoint.read_at(reads);
+                    }
                     endpoint.handle_segment(now, segment);
                 }
             }

@@ -1,0 +1,102 @@
+//! The hosts that legs begin and end at: their clocks, and the programs on them.
+
+use super::Side;
+use crate::network::{Place, Route};
+use farhop_scenario::seeds;
+use farhop_tcp::{Endpoint, Program, TcpConfig};
+use farhop_units::Instant;
+use farhop_units::random::Stream;
+use std::time::Duration;
+
+/// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
+const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
+
+/// All hosts. A terminal's clients are one, and all servers, as they are where a page is loaded over the emulated link.
+///
+/// What goes through boxes is taken to find all programs asleep, as the model takes it to.
+#[derive(Debug)]
+pub(super) struct Hosts {
+    /// What they do at random.
+    random: Stream,
+    tcp: TcpConfig,
+    /// Of clients by terminal, and of servers.
+    programs: [Vec<Program>; 2],
+}
+
+impl Hosts {
+    /// Of a run with this `seed`.
+    pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
+        let programs = [const { Vec::new() }; 2];
+        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs }
+    }
+
+    /// An end of leg `number` is on a host. All hosts of one side have one clock; how fast they answer differs.
+    pub(super) fn put_on_host(&self, number: u64, side: Side, end: &mut Endpoint) {
+        let side = side as u64;
+        let uptime = Duration::from_nanos(self.random.below(side, LONGEST_UPTIME_NS));
+        end.set_host(uptime, self.random.split(number).split(side));
+    }
+
+    /// The program at one end of a route from a client to a server.
+    fn program(&mut self, route: Route, side: Side) -> Option<&mut Program> {
+        if route.near != Place::Client || route.far != Place::Server {
+            return None;
+        }
+        let number = match side {
+            Side::Near => usize::from(route.line.terminal),
+            Side::Far => 0,
+        };
+        let programs = &mut self.programs[side as usize];
+        while programs.len() <= number {
+            // Legs are counted from 0, so that none has these numbers.
+            let random = self.random.split(u64::MAX - side as u64).split(programs.len() as u64);
+            programs.push(Program::new(&self.tcp, random));
+        }
+        Some(&mut programs[number])
+    }
+
+    /// When the program at one end reads what arrives now, if it is known.
+    pub(super) fn reads(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
+        self.program(route, side).map(|program| program.reads(now))
+    }
+
+    /// When what the program does there now leaves, if it is known.
+    pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
+        self.program(route, side).map(|program| program.answers(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Line;
+    use farhop_tcp::Profile;
+
+    fn route(terminal: u16, near: Place, far: Place) -> Route {
+        Route { line: Line { terminal, server: 0 }, near, far }
+    }
+
+    #[test]
+    fn requests_over_connections_that_come_up_together_leave_together() {
+        let mut hosts = Hosts::new(&TcpConfig::of(Profile::Linux), 1);
+        let [ours, theirs] = [0, 1].map(|terminal| route(terminal, Place::Client, Place::Server));
+        let now = Instant::START + Duration::from_secs(1);
+        let mut asks = |route, micros| hosts.answers(now + Duration::from_micros(micros), route, Side::Near);
+        let [first, last] = [asks(ours, 0), asks(ours, 10)].map(|time| time.expect("no box is between them"));
+        assert!(first <= last && last.since(first) < Duration::from_micros(60), "{first:?} {last:?}");
+        assert_ne!(asks(theirs, 0), Some(first), "each client has a host of its own");
+        // The servers' have slept.
+        let served = hosts.reads(now, ours, Side::Far);
+        assert!(served.is_some_and(|time| time > now && Some(time) != Some(first)), "{served:?}");
+    }
+
+    #[test]
+    fn what_boxes_pass_on_is_taken_to_find_programs_asleep() {
+        let mut hosts = Hosts::new(&TcpConfig::of(Profile::Linux), 1);
+        for (near, far) in
+            [(Place::Client, Place::Terminal), (Place::Terminal, Place::Gateway), (Place::Gateway, Place::Server)]
+        {
+            assert_eq!(hosts.answers(Instant::START, route(0, near, far), Side::Near), None);
+        }
+    }
+}
