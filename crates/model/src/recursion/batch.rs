@@ -14,9 +14,9 @@ const LEAST: u64 = 2;
 const ROUND_TRIP_SHIFT: u32 = 9;
 /// `bbr_min_tso_rate`, in bytes per second: below it BBR's batches are single segments.
 const LEAST_RATE: u64 = 1_200_000 / 8;
-/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` over 100.
-const SLOW_START: (u64, u64) = (2, 1);
-const AVOIDANCE: (u64, u64) = (6, 5);
+/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in millionths.
+const SLOW_START: u64 = 2_000_000;
+const AVOIDANCE: u64 = 1_200_000;
 /// How long a batch waits, and how long ago the last one was if it does.
 const PATIENCE: Ticks = Ticks::from_millis(1);
 
@@ -98,8 +98,8 @@ impl Sender {
         let Some(rtt) = self.rtt.smoothed() else { return (u64::MAX, 0) };
         let (window, threshold) = (self.window.size, self.window.threshold());
         let begins = threshold.is_none_or(|threshold| window.saturating_mul(2) < threshold);
-        let (times, over) = if begins { SLOW_START } else { AVOIDANCE };
-        (window.saturating_mul(times * 1_000_000 / over), (rtt.raw() / 1000).max(1))
+        let millionths = if begins { SLOW_START } else { AVOIDANCE };
+        (window.saturating_mul(millionths), (rtt.raw() / 1000).max(1))
     }
 
     /// Whether the next of `waiting` bytes wait for company: more may leave with the next acknowledgement, which is expected within a

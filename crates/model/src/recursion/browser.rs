@@ -233,6 +233,9 @@ impl Browser {
 
     /// The next thing that can be done now.
     pub(crate) fn next_action(&mut self, limits: Limits) -> Option<Action> {
+        if self.waiting.is_empty() {
+            return None;
+        }
         let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits)).unzip();
         if let (Some(position), Some(place)) = (position, place) {
             let object = self.waiting.remove(position)?;
@@ -283,10 +286,11 @@ impl Browser {
             (there, opening) = (there + 1, opening + usize::from(!pooled.ready));
         }
         let enough = if limits.shares() { 1 } else { opening + 1 };
+        if there >= limits.connections || opening >= enough {
+            return false;
+        }
         let waits = |object: &&usize| limits.pool(self.wanted[**object].0) == pool;
-        there < limits.connections
-            && opening < enough
-            && self.waiting.iter().filter(waits).take(enough).count() > opening
+        self.waiting.iter().filter(waits).take(enough).count() > opening
     }
 
     /// A connection is being opened.

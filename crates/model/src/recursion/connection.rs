@@ -102,7 +102,7 @@ impl End {
 
     /// Whether what has arrived is acknowledged then.
     pub(crate) fn acks_at(&self, now: Ticks) -> bool {
-        self.receiver.due.is_some_and(|due| due <= now)
+        self.receiver.due <= now
     }
 
     /// The other side has answered the handshake's packet that was sent at `echo`.
@@ -123,7 +123,7 @@ impl End {
         if self.hello.runs_out(&mut self.sender, now) {
             (expired.hello, expired.timeout, expired.effort) = (true, Some(false), 1);
         }
-        if self.receiver.due.is_some_and(|due| due <= now) {
+        if self.acks_at(now) {
             let timeout = self.sender.timeout();
             self.receiver.delay_ran_out(timeout);
             expired.delay = true;
@@ -143,7 +143,7 @@ impl End {
     pub(crate) fn answers_later(&self, now: Ticks) -> Option<Ticks> {
         let has_lost = self.repair.as_ref().is_some_and(|repair| repair.has_lost());
         let reaction = if has_lost { self.sender.habits.reaction } else { self.sender.reaction() };
-        let is_later = reaction > Ticks::ZERO && self.receiver.due.is_none_or(|due| due > now);
+        let is_later = reaction > Ticks::ZERO && !self.acks_at(now);
         is_later.then(|| self.answering.min(now + reaction))
     }
 
@@ -201,7 +201,7 @@ impl End {
     /// Of what is known to the nanosecond the first.
     fn others(&self) -> Ticks {
         let repairs = self.repair.as_ref().map_or(Ticks::NEVER, |repair| repair.timer());
-        self.receiver.due.unwrap_or(Ticks::NEVER).min(self.answering).min(self.paced).min(self.hello.due).min(repairs)
+        self.receiver.due.min(self.answering).min(self.paced).min(self.hello.due).min(repairs)
     }
 
     /// All that could happen now has.
@@ -444,7 +444,7 @@ impl Connection {
     /// The same at a client where nothing can happen but that a delayed acknowledgement is due.
     #[inline(always)]
     pub(crate) fn settle_delay(&mut self, now: Ticks) {
-        self.client.earliest = self.client.receiver.due.unwrap_or(Ticks::NEVER);
+        self.client.earliest = self.client.receiver.due;
         let earliest = self.client.earliest.min(self.server.earliest);
         if earliest != self.earliest.0 {
             self.earliest = (earliest, now);

@@ -1,7 +1,7 @@
 //! What comes first goes first, in one piece of memory: a place is found without asking where a ring ends, and what waits is a slice.
 
 /// Items in the order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fifo<T> {
     items: Vec<T>,
     /// Those before this have gone.
@@ -36,6 +36,10 @@ impl<T: Copy> Fifo<T> {
 
     pub(crate) fn back(&self) -> Option<&T> {
         self.waiting().last()
+    }
+
+    pub(crate) fn back_mut(&mut self) -> Option<&mut T> {
+        self.items[self.first..].last_mut()
     }
 
     #[inline(always)]

@@ -209,53 +209,54 @@ impl RoundTripTime {
     pub(crate) fn sample(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
         self.backoff = 0;
         self.note_least(rtt);
-        if habits.counts_segments {
-            self.sample_as_linux(rtt, habits, acknowledged, next);
+        let (smoothed, variance) = if habits.counts_segments {
+            self.sample_as_linux(rtt, habits.rto_min_variance, acknowledged, next)
         } else {
-            self.sample_as_rfc(rtt);
-        }
-        self.usual = self.smoothed.map(|(smoothed, variance)| {
-            let usual = variance.times(4).max(habits.rto_min_variance);
-            (smoothed + self.variance.map_or(usual, |variance| variance.value)).max(habits.rto_min)
-        });
+            self.sample_as_rfc(rtt, habits.rto_min_variance)
+        };
+        self.usual = Some((smoothed + variance).max(habits.rto_min));
     }
 
-    fn sample_as_rfc(&mut self, rtt: Ticks) {
-        self.smoothed = Some(match self.smoothed {
+    /// Gives the smoothed time and what the timeout has beyond it.
+    fn sample_as_rfc(&mut self, rtt: Ticks, floor: Ticks) -> (Ticks, Ticks) {
+        let (smoothed, variance) = match self.smoothed {
             None => (rtt, rtt.per(2)),
             Some((smoothed, variance)) => {
                 let error = smoothed.since(rtt).max(rtt.since(smoothed));
                 ((smoothed.times(7) + rtt).per(8), (variance.times(3) + error).per(4))
             }
-        });
+        };
+        self.smoothed = Some((smoothed, variance));
+        (smoothed, variance.times(4).max(floor))
     }
 
+    /// The same.
     #[inline(always)]
-    fn sample_as_linux(&mut self, rtt: Ticks, habits: &Habits, acknowledged: u64, next: u64) {
-        let floor = habits.rto_min_variance;
-        let (Some((smoothed, deviation)), Some(mut variance)) = (self.smoothed, self.variance) else {
+    fn sample_as_linux(&mut self, rtt: Ticks, floor: Ticks, acknowledged: u64, next: u64) -> (Ticks, Ticks) {
+        let (Some((smoothed, deviation)), Some(variance)) = (&mut self.smoothed, &mut self.variance) else {
             let value = rtt.times(2).max(floor);
             self.smoothed = Some((rtt, rtt.per(2)));
             self.variance = Some(Variance { value, largest: value, until: next });
-            return;
+            return (rtt, value);
         };
-        let (rise, fall) = (rtt.since(smoothed), smoothed.since(rtt));
+        let (rise, fall) = (rtt.since(*smoothed), smoothed.since(rtt));
         let error = rise.max(fall);
-        let excess = error.since(deviation);
-        let deviation = if error < deviation {
+        *deviation = if error < *deviation {
             deviation.since(deviation.since(error).per(4))
+        } else if fall > Ticks::ZERO {
+            *deviation + error.since(*deviation).per(32)
         } else {
-            deviation + excess.per(if fall > Ticks::ZERO { 32 } else { 4 })
+            *deviation + error.since(*deviation).per(4)
         };
         variance.largest = variance.largest.max(deviation.times(4));
         variance.value = variance.value.max(variance.largest);
         if acknowledged > variance.until {
             let excess = variance.value.since(variance.largest);
             let value = variance.value.since(excess.per(4));
-            variance = Variance { value, largest: floor, until: next };
+            *variance = Variance { value, largest: floor, until: next };
         }
-        self.smoothed = Some(((smoothed.times(7) + rtt).per(8), deviation));
-        self.variance = Some(variance);
+        *smoothed = (smoothed.times(7) + rtt).per(8);
+        (*smoothed, variance.value)
     }
 
     pub(crate) fn smoothed(&self) -> Option<Ticks> {

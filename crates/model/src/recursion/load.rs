@@ -423,7 +423,7 @@ impl<'a> Load<'a> {
     /// What has arrived before is acknowledged again.
     fn draw_ack(&mut self, place: usize, side: Side) {
         let now = self.now;
-        self.buffers.connections[place].end(side).receiver.due = Some(now);
+        self.buffers.connections[place].end(side).receiver.due = now;
         self.flush(place, side);
     }
 

@@ -49,8 +49,8 @@ pub(crate) struct Receiver {
     edge: u64,
     /// The timestamp to echo: when the earliest packet was sent that the next acknowledgement answers (RFC 7323 §4.3).
     echo: Ticks,
-    /// An acknowledgement is due.
-    pub(crate) due: Option<Ticks>,
+    /// When an acknowledgement is due, if one is.
+    pub(crate) due: Ticks,
     /// Segments not yet acknowledged, and the oldest's arrival.
     segments: u32,
     since: Ticks,
@@ -90,7 +90,7 @@ impl Receiver {
             told: 0,
             edge: offer.size,
             echo: Ticks::ZERO,
-            due: None,
+            due: Ticks::NEVER,
             segments: 0,
             since: Ticks::ZERO,
             pending: Ack::default(),
@@ -161,7 +161,7 @@ impl Receiver {
         };
         let at = if data.fin || grants { data.now } else { at };
         self.last_arrival = Some(data.now);
-        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+        self.due = self.due.min(at);
     }
 
     /// Offers a quarter more once there is room for it.
@@ -239,7 +239,7 @@ impl Receiver {
         if with_data && matches!(self.habits.acking, Acking::Adaptive { .. }) {
             self.answering |= self.last_arrival.is_some_and(|last| now.since(last) < self.delay);
         }
-        if self.due.take().is_some() {
+        if core::mem::replace(&mut self.due, Ticks::NEVER) < Ticks::NEVER {
             self.quick = self.quick.saturating_sub(1);
         }
         let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
@@ -272,7 +272,7 @@ impl Receiver {
 
     /// What of the state decides what comes next, relative to `now`.
     pub(crate) fn fingerprint(&self, now: Ticks) -> [u64; 4] {
-        let due = self.due.map_or(0, |due| due.since(now).raw() + 1);
+        let due = if self.due < Ticks::NEVER { self.due.since(now).raw() + 1 } else { 0 };
         let flags = u64::from(self.quick) * 4 + u64::from(self.segments) * 2 + u64::from(self.answering);
         let room = if self.habits.grants_quarters { self.edge - self.arrived } else { self.offer.size };
         [due, flags, self.delay.raw(), room]
@@ -409,7 +409,7 @@ mod tests {
         let (sent, push, fin) = (Ticks::ZERO, false, false);
         let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent, echo: sent };
         receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
-        let due = receiver.due.unwrap();
+        let due = receiver.due;
         receiver.acknowledge(due, false);
         due.since(MS(ms)).raw() / 1_000_000
     }
@@ -474,7 +474,7 @@ mod tests {
         let rooms = [(0, 3000), (1, 2000), (2, 200), (3, 300)].map(|(ms, payload)| {
             let arrival = Arrival { now: MS(ms), payload, push: false, fin: false, sent: MS(0), echo: MS(0) };
             receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
-            let is_due = receiver.due == Some(MS(ms));
+            let is_due = receiver.due == MS(ms);
             (is_due, if is_due { receiver.acknowledge(MS(ms), false).offer } else { 0 })
         });
         // The second waits for another one, which tells of no room.

@@ -109,15 +109,21 @@ impl Sender {
 
     /// Of so many bytes on the way some were acknowledged.
     pub(super) fn note_freed(&mut self, before: u64) {
-        let Some(mut buffer) = self.buffer else { return };
-        buffer.note_ack(before, self.in_flight());
+        let left = self.in_flight();
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.note_ack(before, left);
         if buffer.has_stopped {
-            let room = self.window.size.saturating_sub(self.counted());
-            if room >= 2 * self.mss * self.batch_of(u64::MAX, u64::MAX) {
-                buffer.grow(self.window.size, self.mss);
-            }
+            self.grow_buffer();
         }
-        self.buffer = Some(buffer);
+    }
+
+    #[inline(never)]
+    fn grow_buffer(&mut self) {
+        let room = self.window.size.saturating_sub(self.counted());
+        let two_batches = 2 * self.mss * self.usual_batch();
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| room >= two_batches) {
+            buffer.grow(self.window.size, self.mss);
+        }
     }
 
     /// All has been sent that may be: whether a writer that was stopped goes on.
@@ -147,7 +153,7 @@ impl Sender {
 
     /// As much as can be leaves meanwhile, in batches as they are now.
     fn fill(&mut self, buffer: &mut SendBuffer) {
-        let (piece, batch) = (self.piece(), self.batch_of(u64::MAX, u64::MAX) * self.mss);
+        let (piece, batch) = (self.piece(), self.usual_batch() * self.mss);
         let mut room = self.window.size.saturating_sub(self.counted()).min(self.room_offered());
         if self.pacing.is_some() {
             room = room.min(batch);

@@ -7,6 +7,7 @@
 
 use super::batch::Batch;
 use super::deadline::Deadline;
+use super::fifo::Fifo;
 use super::habits::{Habits, RoundTripTime};
 use super::probe::Probe;
 use super::receiver::Ack;
@@ -15,7 +16,6 @@ use super::short::Short;
 use super::ticks::{Pace, Ticks};
 use super::usage::Usage;
 use super::window::{Acked, Window};
-use std::collections::VecDeque;
 
 /// What keeps a sender with data from sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,7 +76,7 @@ pub(crate) struct Sender {
     /// Bytes per second at which a controller spreads segments.
     pub(super) pacing: Option<u64>,
     /// Where what left at each time ends, of what is not acknowledged; where batches are sent.
-    departures: VecDeque<(u64, Ticks)>,
+    departures: Fifo<(u64, Ticks)>,
     /// When the first of these was sent, where a repair knows.
     pub(super) oldest: Option<Ticks>,
     pub(super) unsettled: bool,
@@ -123,7 +123,7 @@ impl Sender {
             is_deferred: false,
             is_calm: true,
             pacing: None,
-            departures: VecDeque::new(),
+            departures: Fifo::default(),
             oldest: None,
             unsettled: false,
             paced: Ticks::ZERO,
@@ -211,7 +211,9 @@ impl Sender {
     fn advance(&mut self, now: Ticks, ack: &Ack) {
         self.is_late |= self.timer.has_passed(now, &self.habits);
         let bytes = ack.up_to - self.acknowledged;
-        while self.departures.pop_front_if(|(end, _)| *end <= ack.up_to).is_some() {}
+        while self.departures.front().is_some_and(|(end, _)| *end <= ack.up_to) {
+            self.departures.pass(1);
+        }
         let counted = bytes + self.short.leave(ack.up_to);
         self.acknowledged = ack.up_to;
         if self.is_clear(ack.up_to - bytes) {
@@ -366,7 +368,7 @@ impl Sender {
         }
         match self.departures.back_mut() {
             Some((end, at)) if *at == now => *end = self.next,
-            _ => self.departures.push_back((self.next, now)),
+            _ => self.departures.push((self.next, now)),
         }
     }
 
@@ -505,13 +507,13 @@ impl Sender {
     }
 
     /// There is memory already.
-    pub(crate) fn reuse(&mut self, departures: VecDeque<(u64, Ticks)>) {
+    pub(crate) fn reuse(&mut self, departures: Fifo<(u64, Ticks)>) {
         self.departures = departures;
         self.departures.clear();
     }
 
     /// Memory for another one.
-    pub(crate) fn into_memory(self) -> VecDeque<(u64, Ticks)> {
+    pub(crate) fn into_memory(self) -> Fifo<(u64, Ticks)> {
         self.departures
     }
 

@@ -192,7 +192,7 @@ impl Connection {
 
     /// Whether the server has nothing to send.
     fn server_only_listens(&self) -> bool {
-        self.server.sender.is_at_rest() && self.server.receiver.due.is_none()
+        self.server.sender.is_at_rest() && self.server.receiver.due == Ticks::NEVER
     }
 
     /// How much of which object may still arrive without anything coming of it.

@@ -100,7 +100,7 @@ impl Load<'_> {
         }
         let end = self.buffers.connections[place].end(side);
         end.set_answered();
-        if end.receiver.due.is_some_and(|due| due <= now) {
+        if end.acks_at(now) {
             self.send(place, side, Piece::NOTHING);
         }
         self.set_timer(place, side);

@@ -161,7 +161,7 @@ impl Repair {
         let payload = packet.payload();
         let brought = self.incoming.take_in((start, start + payload), order, receiver.arrived());
         if brought.at_once {
-            receiver.due = Some(now);
+            receiver.due = now;
         }
         if brought.bytes > 0 {
             let arrival = Arrival { now, payload: brought.bytes, push, fin, sent, echo: packet.ack.echo };
