@@ -83,7 +83,7 @@ impl Hop {
             tell(Passage { arrival: begins + delay, waited, served, found_idle: false, is_dropped: false });
         }
         self.free = free;
-        before > Fine::from(at) && free > Fine::from(at).after(self.slack)
+        before > Fine::from(at) && free > Fine::from(at) + self.slack
     }
 }
 

@@ -106,25 +106,19 @@ impl Sub for Ticks {
     }
 }
 
-/// Fractions of a nanosecond in one, as a shift.
-const FRACTION_BITS: u32 = 32;
-
-/// A point in time or a span in 2⁻³² ns: what a busy serializer has sent. What bytes take is no longer than [`LONGEST`], so that more can be
-/// added up than there are packets.
+/// A point in time or a span, as whole nanoseconds in the upper half, and parts of one in the lower: what a busy serializer has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Fine(u128);
-
-/// Far beyond all [`Ticks`].
-const LONGEST: u128 = 1 << 100;
 
 impl Fine {
     /// Nothing lasts longer.
     pub(crate) const END: Self = Self(u128::MAX);
 
     /// The first whole nanosecond that is not before it.
+    #[expect(clippy::cast_possible_truncation, reason = "each is one half")]
     pub(crate) fn rounded_up(self) -> Ticks {
-        let whole = (self.0 + ((1 << FRACTION_BITS) - 1)) >> FRACTION_BITS;
-        u64::try_from(whole).map_or(Ticks::NEVER, Ticks)
+        let [whole, part] = [(self.0 >> u64::BITS) as u64, self.0 as u64];
+        Ticks(whole.saturating_add(u64::from(part > 0)))
     }
 
     pub(crate) fn since(self, earlier: Self) -> Self {
@@ -132,27 +126,25 @@ impl Fine {
     }
 
     pub(crate) fn times(self, count: u64) -> Self {
-        Self(self.0.saturating_mul(u128::from(count)).min(LONGEST))
-    }
-
-    /// So long after it, or never.
-    pub(crate) fn after(self, span: Self) -> Self {
-        Self(self.0.saturating_add(span.0))
+        Self(self.0.saturating_mul(u128::from(count)))
     }
 }
 
 impl From<Ticks> for Fine {
     fn from(time: Ticks) -> Self {
-        Self(u128::from(time.0) << FRACTION_BITS)
+        Self(u128::from(time.0) << u64::BITS)
     }
 }
 
 impl Add for Fine {
     type Output = Self;
     fn add(self, span: Self) -> Self {
-        Self(self.0 + span.0)
+        Self(self.0.saturating_add(span.0))
     }
 }
+
+/// Fractions of a nanosecond that a byte's time is known to, as a shift.
+const FRACTION_BITS: u32 = 32;
 
 /// How long so many bytes take: 2⁻³² ns per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -178,13 +170,14 @@ impl Pace {
     }
 
     pub(crate) fn fine(self, bytes: u64) -> Fine {
-        Fine(self.0.saturating_mul(u128::from(bytes)).min(LONGEST))
+        Fine(self.0.saturating_mul(u128::from(bytes)).saturating_mul(1 << (u64::BITS - FRACTION_BITS)))
     }
 
     /// To the nearest nanosecond.
+    #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
     pub(crate) fn time(self, bytes: u64) -> Ticks {
-        let nanos = (self.fine(bytes).0 + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
-        Ticks(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let half = Fine(1 << (u64::BITS - 1));
+        Ticks(((self.fine(bytes) + half).0 >> u64::BITS) as u64)
     }
 
     pub(crate) const fn is_instant(self) -> bool {
