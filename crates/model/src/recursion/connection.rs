@@ -91,6 +91,18 @@ impl End {
         payload
     }
 
+    /// One of several acknowledgements arrived where nothing is to be repaired, if it is of more than the one before. Timers are restarted
+    /// after the last.
+    #[inline(always)]
+    pub(crate) fn hear_more(&mut self, now: Ticks, packet: &Packet) -> bool {
+        let is_news = packet.ack.up_to > self.sender.acknowledged;
+        if is_news {
+            self.receiver.note_timestamp(packet.start, packet.sent);
+            self.sender.advance(now, &packet.ack);
+        }
+        is_news
+    }
+
     /// Data arrived where nothing is to be repaired, and what it acknowledges is known.
     #[inline(always)]
     pub(crate) fn listen(&mut self, now: Ticks, packet: &Packet, timeout: Ticks) {

@@ -158,9 +158,9 @@ impl Sender {
         self.next == self.written && !self.unsettled
     }
 
-    /// Whether an acknowledgement of new data would be late `now`.
-    pub(crate) fn is_overdue(&self, now: Ticks) -> bool {
-        self.timer.has_passed(now, &self.habits)
+    /// The timer for retransmissions does not run out before this.
+    pub(crate) fn timer_ends(&self) -> Ticks {
+        self.timer.earliest()
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -199,17 +199,19 @@ impl Sender {
     /// An acknowledgement arrived.
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Ticks, ack: &Ack) {
-        self.update_offer(ack.up_to, ack.offer);
         if ack.up_to > self.acknowledged {
+            self.is_late |= self.timer.has_passed(now, &self.habits);
             self.advance(now, ack);
+            self.restart_timers(now);
         } else {
+            self.update_offer(ack.up_to, ack.offer);
             self.judge_probe(ack.up_to, true);
         }
     }
 
-    /// It acknowledges more than was acknowledged before.
-    fn advance(&mut self, now: Ticks, ack: &Ack) {
-        self.is_late |= self.timer.has_passed(now, &self.habits);
+    /// It acknowledges more than was acknowledged before; [`Self::restart_timers`] is to follow.
+    pub(crate) fn advance(&mut self, now: Ticks, ack: &Ack) {
+        self.update_offer(ack.up_to, ack.offer);
         let bytes = ack.up_to - self.acknowledged;
         while self.departures.front().is_some_and(|(end, _)| *end <= ack.up_to) {
             self.departures.pass(1);
@@ -220,11 +222,15 @@ impl Sender {
             self.rtt.sample(now.since(ack.first_sent), &self.habits, self.acknowledged, self.next);
             self.rtt.note_least(now.since(ack.last_sent));
         }
-        self.timer = if self.in_flight() > 0 { self.retransmission(now) } else { Deadline::NEVER };
-        self.judge_probe(ack.up_to, false);
         self.grow(now, ack, counted);
-        self.schedule_probe(now);
         self.note_freed(self.in_flight() + bytes);
+    }
+
+    /// The last of some acknowledgements has arrived, no later than a timer runs out after the one before it.
+    pub(crate) fn restart_timers(&mut self, now: Ticks) {
+        self.timer = if self.in_flight() > 0 { self.retransmission(now) } else { Deadline::NEVER };
+        self.judge_probe(self.acknowledged, false);
+        self.schedule_probe(now);
     }
 
     /// What is on the way as the congestion window counts it.

@@ -170,17 +170,21 @@ impl Load<'_> {
         let Buffers { up, connections, making, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
         let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
-        while let Some(packet) = up.front().filter(|packet| packet.continues(place, connection.generation)) {
-            let (now, server) = (packet.arrival, &mut connection.server);
-            if packet.payload > 0 || now >= alone || now > making || server.sender.is_overdue(now) {
+        let (mut count, mut punctual) = (0, connection.server.sender.timer_ends());
+        for packet in up.waiting() {
+            let now = packet.arrival;
+            let ends = !packet.continues(place, connection.generation) || packet.payload > 0 || now >= alone;
+            if ends || now > making || now > punctual || !connection.server.hear_more(now, packet) {
                 break;
             }
-            server.take_in(now, packet);
             connection.late = (packet.ack.held, packet.waited);
-            self.now = now;
-            up.pass(1);
+            (self.now, count, punctual) = (now, count + 1, now + connection.server.sender.timeout());
         }
-        self.set_timer(place, Side::Server);
+        if count > 0 {
+            up.pass(count);
+            connection.server.sender.restart_timers(self.now);
+            self.set_timer(place, Side::Server);
+        }
     }
 }
 
