@@ -204,6 +204,11 @@ impl End {
         }
     }
 
+    /// None of the deadlines that are often put off comes before this.
+    pub(crate) fn deadlines(&self) -> Ticks {
+        self.deadline(Deadline::earliest)
+    }
+
     /// When the first of the deadlines comes that are often put off, each at some `time`.
     fn deadline(&self, time: impl Fn(Deadline) -> Ticks) -> Ticks {
         let probe = self.sender.probe_time(&time);

@@ -92,28 +92,33 @@ impl Load<'_> {
     #[inline(never)]
     fn take_in_data(&mut self, place: usize) {
         // What repeats is looked for in the state of both sides at one time.
-        let (alone, may_repeat) = (self.alone_until(), self.may_repeat());
+        let (mut alone, may_repeat) = (self.alone_until(), self.may_repeat());
         let Buffers { down, up, connections, making, browser, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
         let Some((object, quiet)) = connection.quietly_read(browser) else { return };
-        let (generation, timeout) = (connection.generation, connection.client.sender.timeout());
+        let (generation, mut timeout) = (connection.generation, connection.client.sender.timeout());
         let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
         let first_up = up.front().map_or(Ticks::NEVER, |packet| packet.arrival);
         let mut last = if may_repeat { making.min(first_up) } else { Ticks::NEVER };
-        let (mut taken, mut count, mut heard) = (0, 0, None);
+        let (mut taken, mut count, mut heard, mut hears_more) = (0, 0, None, false);
         for packet in down.waiting() {
             let (now, payload) = (packet.arrival, packet.payload());
             let ends = !packet.continues(place, generation) || payload == 0 || taken + payload > quiet;
             if ends || now >= alone || now > last || connection.client.acks_at(now) {
                 break;
             }
-            (self.now, taken, count) = (now, taken + payload, count + 1);
             let ack = (packet.ack.up_to, packet.ack.offer);
             if heard != Some(ack) {
-                // The same again is no news to a client that has nothing on the way.
+                // The same again is no news to a client that has nothing to send.
+                if now > connection.client.sender.timer_ends() {
+                    break;
+                }
                 connection.client.sender.on_ack(now, &packet.ack);
-                heard = Some(ack);
+                let client = &connection.client;
+                (heard, timeout) = (Some(ack), client.sender.timeout());
+                (hears_more, alone) = (client.sender.in_flight() > 0, alone.min(client.deadlines()));
             }
+            (self.now, taken, count) = (now, taken + payload, count + 1);
             connection.client.listen(now, packet, timeout);
             if self.explains {
                 connection.note_arrival(now, packet, self.rtt);
@@ -131,7 +136,11 @@ impl Load<'_> {
                     break;
                 }
             }
-            connection.settle_delay(now);
+            if hears_more {
+                connection.settle_timer(Side::Client, now);
+            } else {
+                connection.settle_delay(now);
+            }
         }
         down.pass(count);
         connection.read_quietly(browser, object, taken);
@@ -189,9 +198,9 @@ impl Load<'_> {
 }
 
 impl Connection {
-    /// Whether the client has nothing to send, and hears no news of what it has sent.
+    /// Whether the client has nothing to send.
     fn client_only_listens(&self) -> bool {
-        self.client.sender.is_at_rest() && self.client.sender.in_flight() == 0
+        self.client.sender.is_at_rest()
     }
 
     /// Whether the server has nothing to send.
