@@ -49,7 +49,7 @@ fn unknown_of_channel(
         return Some(("access".to_owned(), "medium access on a shared channel"));
     }
     let ways = [("down", &channel.down), ("up", &channel.up)];
-    ways.into_iter().find_map(|(way, config)| Some((format!("{name}.{way}"), unknown(config)?)))
+    ways.into_iter().find_map(|(way, config)| unknown(config).map(|what| (format!("{name}.{way}"), what)))
 }
 
 /// The first thing that is there.

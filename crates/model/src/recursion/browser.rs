@@ -273,9 +273,13 @@ impl Browser {
         if self.asked[host] >= limits.outstanding {
             return None;
         }
-        let ready = self.pool.iter().filter(|pooled| pooled.ready && pooled.host == limits.pool(host));
-        let pooled = ready.min_by_key(|pooled| pooled.outstanding)?;
-        (pooled.outstanding < limits.on_connection).then_some(pooled.place)
+        let (pool, mut fewest, mut place) = (limits.pool(host), limits.on_connection, None);
+        for pooled in self.pool.iter().filter(|pooled| pooled.ready && pooled.host == pool) {
+            if pooled.outstanding < fewest {
+                (fewest, place) = (pooled.outstanding, Some(pooled.place));
+            }
+        }
+        place
     }
 
     /// Whether more objects wait at `host` than connections to it are being opened, of which there may be more.

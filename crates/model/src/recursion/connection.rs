@@ -55,6 +55,11 @@ impl End {
         Self { repair: Some(Box::new(repair)), ..self }
     }
 
+    /// Whether anything may leave now.
+    pub(crate) fn may_send(&self, now: Ticks) -> bool {
+        !self.sender.is_at_rest() || self.is_answering() || self.acks_at(now) || self.repair.is_some()
+    }
+
     /// The next segment that may leave now; to be asked until there is none.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Ticks) -> Option<Piece> {
@@ -439,6 +444,11 @@ impl Connection {
             && self.stream.is_empty()
             && self.server.sender.in_flight() == 0;
         self.is_up && self.asked.is_empty() && has_answered
+    }
+
+    /// Nothing happens on this connection by itself before this.
+    pub(crate) fn earliest(&self) -> Ticks {
+        self.earliest.0
     }
 
     /// When something happens on this connection by itself.

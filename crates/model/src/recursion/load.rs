@@ -269,7 +269,7 @@ impl<'a> Load<'a> {
 
     fn look_for_timer(&mut self, limit: Ticks) -> Option<(Ticks, usize)> {
         let Buffers { timers, connections, .. } = &mut *self.buffers;
-        timers.first(limit, |place| connections[place].timer())
+        timers.first(limit, |place| connections[place].earliest(), |place| connections[place].timer())
     }
 
     /// Whether anything happens until then.

@@ -345,13 +345,14 @@ impl Offer {
     fn data_arrived(&mut self, data: &Arrival, arrived: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         let Arrival { now, payload, echo, .. } = *data;
-        tuning.trip.measure(now, echo, payload >= self.step / 2);
-        if payload >= self.step / 2 {
+        let (is_full, before) = (payload >= self.step / 2, self.size);
+        tuning.trip.measure(now, echo, is_full);
+        if is_full {
             tuning.room = tuning.room.max(tuning.known_room);
         }
-        let before = self.size;
-        if payload >= LEAST_TO_GROW {
-            self.size = before.max((before + self.step).min(tuning.room).min(self.limit));
+        let most = tuning.room.min(self.limit);
+        if payload >= LEAST_TO_GROW && before < most {
+            self.size = (before + self.step).min(most);
         }
         // The room follows when the application reads, which is later.
         if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.start) >= rtt) {

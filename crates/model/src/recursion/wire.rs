@@ -254,7 +254,9 @@ impl Load<'_> {
             }
         }
         for place in 0..self.parameters.carriers().min(self.buffers.connections.len()) {
-            self.flush(place, Side::Client);
+            if self.buffers.connections[place].client.may_send(self.now) {
+                self.flush(place, Side::Client);
+            }
         }
     }
 
