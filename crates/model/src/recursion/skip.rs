@@ -131,16 +131,22 @@ impl Mark {
     /// Whether so many bytes in so long a time are faster than ever before by more than a quarter, or there is no before. Rates also go up
     /// and down, where buffers are filled by thirds.
     fn is_outpaced(&self, bytes: u64, duration: Ticks) -> bool {
-        let product = |bytes: u64, duration: Ticks| u128::from(bytes) * u128::from(duration.raw());
-        product(bytes, self.duration) / 5 * 4 >= product(self.carried, duration)
+        let [rate, before] = self.rates(bytes, duration);
+        rate / 5 * 4 >= before
     }
 
     /// So many bytes were carried in so long.
     fn note(&mut self, bytes: u64, duration: Ticks) {
-        let product = |bytes: u64, duration: Ticks| u128::from(bytes) * u128::from(duration.raw());
-        if product(bytes, self.duration) >= product(self.carried, duration) {
+        let [rate, before] = self.rates(bytes, duration);
+        if rate >= before {
             (self.carried, self.duration) = (bytes, duration);
         }
+    }
+
+    /// The rate of so many bytes in so long, and the fastest before, over one denominator.
+    fn rates(&self, bytes: u64, duration: Ticks) -> [u128; 2] {
+        [(bytes, self.duration), (self.carried, duration)]
+            .map(|(bytes, time)| u128::from(bytes) * u128::from(time.raw()))
     }
 }
 

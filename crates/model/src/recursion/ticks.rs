@@ -174,7 +174,6 @@ impl Pace {
     }
 
     /// To the nearest nanosecond.
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
     pub(crate) fn time(self, bytes: u64) -> Ticks {
         let half = Fine(1 << (u64::BITS - 1));
         Ticks(((self.fine(bytes) + half).0 >> u64::BITS) as u64)
