@@ -158,6 +158,11 @@ impl Sender {
         self.next == self.written && !self.unsettled
     }
 
+    /// No timer for retransmissions is set for less.
+    pub(crate) fn least_timeout(&self) -> Ticks {
+        self.habits.rto_min.min(self.habits.rto_max)
+    }
+
     /// The timer for retransmissions does not run out before this.
     pub(crate) fn timer_ends(&self) -> Ticks {
         self.timer.earliest()

@@ -9,10 +9,9 @@ use super::connection::{Chunk, Connection, Content, Kind, Packet, Side, Turns};
 use super::load::{Buffers, HEADERS, Load, Mode};
 use super::parameters::Control;
 use super::route::Passage;
-use super::sender::{Hold, Piece};
+use super::sender::Piece;
 use super::skip::LEAST_SKIP;
 use super::ticks::Ticks;
-use super::wire::small;
 
 /// Segments that leave before it is seen whether there are too many.
 const LONGEST: u64 = 1 << 10;
@@ -22,12 +21,6 @@ impl Packet {
     fn continues(&self, place: usize, generation: u32) -> bool {
         self.kind == Kind::Segment && self.place() == place && self.generation == generation
     }
-
-    /// The same on its way.
-    fn passing(self, passage: &Passage) -> Self {
-        let Passage { arrival, waited, served, .. } = *passage;
-        Self { arrival, waited, link: waited + served.rounded_up(), ..self }
-    }
 }
 
 impl Load<'_> {
@@ -35,12 +28,12 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn send_train(&mut self, place: usize, first: &Piece) {
         if self.has_trains && !self.gave_up && first.payload == self.mss && self.turns != Turns::Segments {
-            self.send_following(place, first.hold);
+            self.send_following(place);
         }
     }
 
     #[inline(never)]
-    fn send_following(&mut self, place: usize, hold: Hold) {
+    fn send_following(&mut self, place: usize) {
         if self.parameters.control == Control::FixedRate {
             self.leave_out_at_set_rate(place);
         }
@@ -50,9 +43,9 @@ impl Load<'_> {
         if count == 0 {
             return;
         }
-        let ack = connection.server.acknowledge(now, true);
-        let (generation, payload) = (connection.generation, small(mss));
-        let packet = Packet { generation, hold, payload, ack, ..Packet::bare(place, now) };
+        // They carry the acknowledgement that the first one does, which was not late for them.
+        let Some(first) = self.buffers.down.back() else { return };
+        let packet = Packet { late: (Ticks::ZERO, Ticks::ZERO), ..*first };
         let (mut sent, mut found_idle) = (0, false);
         while sent < count && !self.gave_up {
             let mut start = connection.server.sender.next;
@@ -65,7 +58,9 @@ impl Load<'_> {
             let is_dropped = self.down.pass_behind(now, leaving, mss + HEADERS, |passage| {
                 found_idle |= passage.found_idle;
                 to_push -= 1;
-                queue.push(Packet { start, push: to_push == 0, ..packet.passing(&passage) });
+                let Passage { arrival, waited, served, .. } = passage;
+                let link = waited + served.rounded_up();
+                queue.push(Packet { start, push: to_push == 0, arrival, waited, link, ..packet });
                 to_push = if to_push == 0 { every } else { to_push };
                 start += mss;
             });
@@ -130,7 +125,8 @@ impl Load<'_> {
                 if may_repeat && up.front().is_none() {
                     last = making.min(passage.arrival);
                 }
-                up.push(Packet { generation, ack, ..Packet::bare(place, now).passing(&passage) });
+                let Passage { arrival, waited, .. } = passage;
+                up.push(Packet { generation, arrival, waited, ack, ..Packet::bare(place, now) });
                 if passage.is_dropped && self.mode == Mode::Wary {
                     self.gave_up = true;
                     break;
@@ -179,7 +175,8 @@ impl Load<'_> {
         let Buffers { up, connections, making, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
         let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
-        let (mut count, mut punctual) = (0, connection.server.sender.timer_ends());
+        let (least, mut punctual) = (connection.server.sender.least_timeout(), connection.server.sender.timer_ends());
+        let mut count = 0;
         for packet in up.waiting() {
             let now = packet.arrival;
             let ends = !packet.continues(place, connection.generation) || packet.payload > 0 || now >= alone;
@@ -187,7 +184,7 @@ impl Load<'_> {
                 break;
             }
             connection.late = (packet.ack.held, packet.waited);
-            (self.now, count, punctual) = (now, count + 1, now + connection.server.sender.timeout());
+            (self.now, count, punctual) = (now, count + 1, now + least);
         }
         if count > 0 {
             up.pass(count);
