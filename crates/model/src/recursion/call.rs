@@ -125,10 +125,8 @@ impl Load<'_> {
         let Buffers { connections, timers, vacant, .. } = &mut *self.buffers;
         let place = vacant.pop().unwrap_or(connections.len());
         if let Some(connection) = connections.get_mut(place) {
-            for (end, new) in [(&mut connection.client, client), (&mut connection.server, server)] {
-                let memory = core::mem::replace(end, new).sender.into_memory();
-                end.sender.reuse(memory);
-            }
+            connection.client.renew(client);
+            connection.server.renew(server);
         } else {
             connections.push(Connection::new(client, server));
             timers.push();

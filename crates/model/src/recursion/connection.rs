@@ -48,6 +48,12 @@ impl End {
         Self { sender, receiver, repair: None, hello: Hello::default(), answering, paced, earliest }
     }
 
+    /// Another one, in the memory of this one.
+    pub(crate) fn renew(&mut self, mut other: Self) {
+        other.sender.use_memory_of(&mut self.sender);
+        *self = other;
+    }
+
     /// The same, but able to repair; `models`: by a model of the path.
     pub(crate) fn repairing(self, config: &TcpConfig, habits: Habits, models: bool) -> Self {
         let path = models.then_some(self.sender.window.size);

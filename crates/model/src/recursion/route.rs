@@ -55,17 +55,21 @@ impl Hop {
 
     /// Sends a packet that has come `at` then, whether or not there is room for it.
     fn pass(&mut self, at: Ticks, bytes: u64) -> Passage {
-        let (at, service) = (Fine::from(at), self.service(bytes));
+        let (at, served) = (Fine::from(at), self.service(bytes));
         let found_idle = self.free < at;
-        let begins = self.free.max(at);
-        let wait = begins.since(at);
-        self.free = begins + service;
+        if found_idle {
+            self.free = at + served;
+            let arrival = self.free.rounded_up() + self.delay;
+            return Passage { arrival, waited: Ticks::ZERO, served, found_idle, is_dropped: false };
+        }
+        let wait = self.free.since(at);
+        self.free = self.free + served;
         Passage {
             arrival: self.free.rounded_up() + self.delay,
             waited: wait.rounded_up(),
-            served: service,
+            served,
             found_idle,
-            is_dropped: wait > Fine::default() && wait + service > self.slack,
+            is_dropped: wait > Fine::default() && wait + served > self.slack,
         }
     }
 

@@ -517,15 +517,10 @@ impl Sender {
         [self.in_flight(), unsent, buffer, now.since(self.last_data).raw()]
     }
 
-    /// There is memory already.
-    pub(crate) fn reuse(&mut self, departures: Fifo<(u64, Ticks)>) {
-        self.departures = departures;
+    /// What that one has is not used any more.
+    pub(crate) fn use_memory_of(&mut self, other: &mut Self) {
+        self.departures = core::mem::take(&mut other.departures);
         self.departures.clear();
-    }
-
-    /// Memory for another one.
-    pub(crate) fn into_memory(self) -> Fifo<(u64, Ticks)> {
-        self.departures
     }
 
     /// Bytes of what is written that nothing has touched yet.
