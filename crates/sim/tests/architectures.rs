@@ -252,6 +252,23 @@ fn a_first_segment_behind_the_gateway_is_acknowledged_late() {
     }
 }
 
+/// What is asked for next over a connection acknowledges a segment that has come alone, whoever asks; and where there is no way at all a window
+/// is kept, however long nothing is sent.
+#[test]
+fn the_next_request_acknowledges_a_segment_that_came_alone() {
+    use Architecture::{Multiplexed, Prefetch2013, PrefetchConventional, Rwbp, Split, Tunnel};
+    let page = ["page.objects=20", "page.size=5 kB", "http.connections=1"];
+    let link = ["link.down.rate=2 Mbit/s", "link.down.delay=20 ms", "link.up.delay=20 ms", "prefetch.at=gateway"];
+    for (version, wan) in [("1.1-pipelined", 0), ("1.1-pipelined", 5), ("1.1", 0)] {
+        for architecture in [Split, Multiplexed, Rwbp, Tunnel, Prefetch2013, PrefetchConventional] {
+            let [version, wan] = [format!("http.version={version}"), format!("wan.delay={wan} ms")];
+            let one = ["tcp.profile=rfc", "tcp.initial_window=1", &version, &wan];
+            let off = from_predicted(architecture, &[&page[..], &link, &one].concat());
+            assert!(off.abs() < 0.004, "{architecture} {version} {wan}: {:.2} % off", off * 100.0);
+        }
+    }
+}
+
 /// Ten segments of the server's TCP, whatever packets the link has, carry as much at once.
 #[test]
 fn windows_behind_the_gateway_have_segments_of_their_own_size() {

@@ -37,6 +37,7 @@ impl Behind {
             let alone = self.is_single(parameters) && bytes > self.window;
             let acknowledged = Habits::of(&parameters.tcp).acks_alone(now, skipped).filter(|_| alone);
             if round_trip == Ticks::ZERO && acknowledged.is_none() {
+                (self.come, self.last) = (bytes.min(self.window), now);
                 return (bytes, now);
             }
             (self.come, self.next) = (0, acknowledged.unwrap_or(now) + round_trip);
@@ -54,6 +55,14 @@ impl Behind {
             (self.come, self.last) = (self.come + comes, now);
         }
         (comes, self.next)
+    }
+
+    /// The gateway asks for more, which acknowledges what has come. If what is to come next comes earlier by that: when it would have, and when
+    /// it does.
+    pub(crate) fn speak(&mut self, now: Ticks, parameters: &Parameters) -> Option<[Ticks; 2]> {
+        let back = now + Ticks::of(parameters.delays.behind?.round_trip);
+        let is_late = self.is_single(parameters) && self.last <= now && back < self.next;
+        is_late.then(|| [core::mem::replace(&mut self.next, back), back])
     }
 
     /// When all of `bytes` have come, the first of them at `now`.
@@ -173,6 +182,36 @@ mod tests {
         assert_eq!(windows_over(Duration::ZERO, &rfc, 6000), [(1000, 0), (5000, 200)]);
         assert_eq!(windows_over(Duration::ZERO, &rfc, 1000), [(1000, 0)], "nothing waits");
         assert_eq!(windows_over(Duration::ZERO, &[], 80_000), [(80_000, 0)]);
+    }
+
+    #[test]
+    fn a_request_acknowledges_a_segment_alone_and_nothing_else_comes_earlier() {
+        let ms = Ticks::from_millis;
+        let assignments = |window| [format!("tcp.initial_window={window}"), "tcp.profile=rfc".to_owned()];
+        let asked = |window, at: u64| {
+            let mut parameters = Parameters::of(&open("demo", &assignments(window)).unwrap());
+            parameters.delays.behind = Some(WayBehind { round_trip: ms(40).to_duration(), mss: Bytes::new(1000) });
+            let mut behind = Behind::new(&parameters);
+            let (_, due) = behind.bring(ms(100), Ticks::ZERO, 5000, &parameters);
+            let earlier = behind.speak(ms(at), &parameters);
+            assert_eq!(earlier.map(|[before, _]| before), earlier.map(|_| due));
+            earlier.map(|[_, back]| back)
+        };
+        assert_eq!([asked(1, 110), asked(1, 299), asked(1, 300)], [Some(ms(150)), Some(ms(339)), None]);
+        assert_eq!(asked(2, 110), None);
+    }
+
+    #[test]
+    fn where_there_is_no_way_nothing_decays() {
+        let mut parameters =
+            Parameters::of(&open("demo", &["tcp.profile=rfc".to_owned(), "tcp.initial_window=1".to_owned()]).unwrap());
+        parameters.delays.behind = Some(WayBehind { round_trip: Duration::ZERO, mss: Bytes::new(1000) });
+        let mut behind = Behind::new(&parameters);
+        behind.bring(Ticks::ZERO, Ticks::ZERO, 5000, &parameters);
+        for at in [200, 1100, 2000] {
+            let at = Ticks::from_millis(at);
+            assert_eq!(behind.bring(at, Ticks::ZERO, 5000, &parameters), (5000, at));
+        }
     }
 
     #[test]

@@ -214,6 +214,15 @@ impl Browser {
         }
     }
 
+    /// It will not be known that it comes.
+    pub(crate) fn forget_pushed(&mut self, object: usize) {
+        let progress = &mut self.objects[object];
+        if progress.pushed_by.take().is_some() {
+            (progress.known, progress.withheld) = (false, false);
+            self.known -= 1;
+        }
+    }
+
     /// The browser has asked for what comes unasked: as long as it comes it counts among the requests without an answer.
     pub(crate) fn await_pushed(&mut self, object: usize) {
         let progress = &mut self.objects[object];

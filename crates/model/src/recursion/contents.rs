@@ -1,6 +1,8 @@
-//! Contents: what is pushed apart from all connections (prefetch-2013 §3.4). Packets of a fixed size leave at a fixed interval, one content after the
-//! other, and nothing acknowledges them; what a queue drops is sent again behind all that waits. Left out: announcements (some 60 B
-//! each), and how the receiver finds out what is missing.
+//! Contents: what is pushed apart from all connections (prefetch-2013 §3.4). Each is announced as soon as its name has come; of one whose announcement
+//! is dropped the receiver knows nothing, and the client asks for it. Packets of a fixed size leave at a fixed interval, one content after the
+//! other, and nothing acknowledges them. When the last one has come the receiver asks for the numbers that are missing; it also asks when
+//! nothing has come for 5 s after one that was not the last, or after a content before it (§3.4). Eight ranges fit into a request, and what
+//! is asked for goes before what was never sent.
 
 use super::breakdown::Ledger;
 use super::connection::{Content, Kind, Packet, Side};
@@ -17,11 +19,49 @@ const LEAST_TRAIN: u64 = 64;
 /// The place of packets that belong to no connection.
 const NOWHERE: usize = u32::MAX as usize;
 
+/// prefetch-2013 §4: how long the receiver waits for another packet before it asks.
+const WAIT: Ticks = Ticks::from_millis(5000);
+/// Ranges of numbers that a request names at most, and what each takes.
+const MOST_RANGES: usize = 8;
+const RANGE_BYTES: u64 = 8;
+
+/// A packet of a content: its number, from 0, its payload, and whether it is the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    number: u64,
+    payload: u64,
+    is_last: bool,
+}
+
+/// What of a content was dropped.
+#[derive(Debug)]
+struct Missing {
+    object: usize,
+    /// Its place among all that were announced.
+    order: usize,
+    /// Not asked for, by number; and asked for.
+    lost: VecDeque<Part>,
+    asked: Vec<Part>,
+    /// The receiver waits since something of it came, or of one before it if nothing has.
+    since: Ticks,
+    has_begun: bool,
+    /// The end of its patience is planned for.
+    is_watched: bool,
+}
+
 /// What is there to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    /// Objects, the oldest first, and how much of each has not been sent.
-    queue: VecDeque<(usize, u64)>,
+    /// Objects, the oldest first, how much of each has not been sent, and how much that was at first.
+    queue: VecDeque<(usize, u64, u64)>,
+    /// What is sent again, ahead of these.
+    again: VecDeque<(usize, Part)>,
+    missing: Vec<Missing>,
+    /// What documents name and is not announced: by which, so many bytes of its response ahead.
+    named: Vec<(usize, u64, usize)>,
+    /// How many were announced; and when something of any of them came last.
+    announced: usize,
+    heard: Ticks,
     /// When the interval allows the next packet.
     free: Ticks,
 }
@@ -29,17 +69,101 @@ pub(crate) struct Contents {
 impl Contents {
     pub(crate) fn reset(&mut self) {
         self.queue.clear();
-        self.free = Ticks::ZERO;
+        self.again.clear();
+        self.missing.clear();
+        self.named.clear();
+        (self.announced, self.heard, self.free) = (0, Ticks::ZERO, Ticks::ZERO);
+    }
+
+    /// So much of a document's response names an object.
+    pub(crate) fn name(&mut self, document: usize, end: u64, object: usize) {
+        self.named.push((document, end.max(1), object));
+    }
+
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.again.is_empty()
+    }
+
+    /// The next packet, and what it belongs to.
+    fn next(&mut self) -> Option<(usize, Part)> {
+        if let Some(again) = self.again.pop_front() {
+            return Some(again);
+        }
+        let (object, left, size) = self.queue.front_mut()?;
+        let payload = (*left).min(CONTENT_BYTES);
+        let part = Part { number: (*size - *left) / CONTENT_BYTES, payload, is_last: *left == payload };
+        let object = *object;
+        *left -= payload;
+        if part.is_last {
+            self.queue.pop_front();
+        }
+        Some((object, part))
+    }
+
+    fn missing(&mut self, object: usize) -> Option<&mut Missing> {
+        self.missing.iter_mut().find(|missing| missing.object == object)
+    }
+
+    /// A packet was dropped of the content with this place.
+    fn lose(&mut self, object: usize, order: usize, part: Part) -> &mut Missing {
+        let place = self.missing.iter().position(|missing| missing.object == object).unwrap_or_else(|| {
+            let (since, has_begun) = (self.heard, part.number > 0);
+            let (lost, asked) = (VecDeque::new(), Vec::new());
+            self.missing.push(Missing { object, order, lost, asked, since, has_begun, is_watched: false });
+            self.missing.len() - 1
+        });
+        let missing = &mut self.missing[place];
+        missing.lose(part);
+        missing
+    }
+
+    /// Something has come of a content.
+    fn hear(&mut self, now: Ticks, object: usize, order: usize) {
+        self.heard = self.heard.max(now);
+        for missing in &mut self.missing {
+            if missing.object == object {
+                (missing.since, missing.has_begun) = (now, true);
+            } else if !missing.has_begun && missing.order > order {
+                missing.since = now;
+            }
+        }
+    }
+}
+
+impl Missing {
+    fn lose(&mut self, part: Part) {
+        let place = self.lost.partition_point(|other| other.number < part.number);
+        self.lost.insert(place, part);
+    }
+
+    /// Takes what the next request names, and in how many ranges.
+    fn ask(&mut self) -> usize {
+        let (mut ranges, mut count) = (0, 0);
+        for (place, part) in self.lost.iter().enumerate() {
+            let follows = place > 0 && self.lost[place - 1].number + 1 == part.number;
+            ranges += usize::from(!follows);
+            if ranges > MOST_RANGES {
+                break;
+            }
+            count = place + 1;
+        }
+        self.asked.extend(self.lost.drain(..count));
+        ranges.min(MOST_RANGES)
     }
 }
 
 impl Load<'_> {
     /// A content of so many bytes is there.
     pub(crate) fn push_content(&mut self, object: usize, bytes: u64) {
+        self.send_contents(|contents| contents.queue.push_back((object, bytes, bytes)));
+    }
+
+    /// There is more to send.
+    fn send_contents(&mut self, more: impl FnOnce(&mut Contents)) {
         let contents = &mut self.buffers.contents;
-        let is_idle = contents.queue.is_empty();
-        contents.queue.push_back((object, bytes));
-        if is_idle {
+        let was_idle = contents.is_idle();
+        more(contents);
+        if was_idle && !contents.is_idle() {
             let due = contents.free.max(self.now);
             self.plan(due, Planned::Content);
         }
@@ -49,22 +173,18 @@ impl Load<'_> {
     pub(crate) fn send_content(&mut self) {
         self.leave_out_contents();
         let (now, interval) = (self.now, self.interval());
-        let Some((object, left)) = self.buffers.contents.queue.pop_front() else { return };
-        let payload = left.min(CONTENT_BYTES);
-        let passage = self.down.pass(now, payload + CONTENT_HEADERS);
+        let Some((object, part)) = self.buffers.contents.next() else { return };
+        let passage = self.down.pass(now, part.payload + CONTENT_HEADERS);
         self.skipping.note(Side::Server, passage.found_idle);
-        let contents = &mut self.buffers.contents;
-        if left > payload {
-            contents.queue.push_front((object, left - payload));
-        }
         if self.is_lost(&passage) {
-            self.buffers.contents.queue.push_back((object, payload));
+            self.content_lost(object, part);
         } else {
             let (arrival, link) = (passage.arrival, passage.waited + passage.served.rounded_up());
-            let payload = u32::try_from(payload).unwrap_or(u32::MAX);
+            let payload = u32::try_from(part.payload).unwrap_or(u32::MAX);
             let packet = Packet {
                 arrival,
                 kind: Kind::Content,
+                push: part.is_last,
                 payload,
                 start: object as u64,
                 link,
@@ -74,14 +194,67 @@ impl Load<'_> {
         }
         let contents = &mut self.buffers.contents;
         contents.free = now + interval;
-        if !contents.queue.is_empty() {
+        if !contents.is_idle() {
             self.plan(now + interval, Planned::Content);
+        }
+    }
+
+    /// How much of a document comes until the packet that names what is to be announced next, or with that; nothing if none is.
+    pub(crate) fn until_named(&self, content: Content, packet: u64) -> Option<u64> {
+        let (_, ahead, _) = self.buffers.contents.named.iter().find(|(by, ..)| content == Content::Object(*by))?;
+        let packets = ahead.saturating_sub(1) / packet;
+        Some(packets.max(1) * packet)
+    }
+
+    /// So much more of a document's response has come to who announces what it names.
+    pub(crate) fn announce_named(&mut self, content: Content, come: u64) {
+        let named = &mut self.buffers.contents.named;
+        for (_, ahead, _) in named.iter_mut().filter(|(by, ..)| content == Content::Object(*by)) {
+            *ahead = ahead.saturating_sub(come);
+        }
+        let is_due = |(by, ahead, _): &(usize, u64, usize)| content == Content::Object(*by) && *ahead == 0;
+        while let Some(first) = self.buffers.contents.named.iter().position(is_due) {
+            let (.., object) = self.buffers.contents.named.remove(first);
+            self.announce(object);
+        }
+    }
+
+    /// The receiver is told that a content will come. If it does not hear of it, it waits for nothing, and the client asks.
+    fn announce(&mut self, object: usize) {
+        let url = self.workload.object(object).url.get();
+        let passage = self.down.pass(self.now, CONTENT_HEADERS + url);
+        if self.is_lost(&passage) {
+            return self.buffers.browser.forget_pushed(object);
+        }
+        let contents = &mut self.buffers.contents;
+        (contents.announced, contents.heard) = (contents.announced + 1, contents.heard.max(passage.arrival));
+        self.buffers.browser.objects[object].push_order = contents.announced;
+    }
+
+    /// Its place among those that were announced, if it was.
+    fn announced(&self, object: usize) -> Option<usize> {
+        let progress = &self.buffers.browser.objects[object];
+        progress.pushed_by.map(|_| progress.push_order)
+    }
+
+    /// Of a content that was announced a packet is dropped.
+    fn content_lost(&mut self, object: usize, part: Part) {
+        let Some(order) = self.announced(object) else { return };
+        let missing = self.buffers.contents.lose(object, order, part);
+        if !core::mem::replace(&mut missing.is_watched, true) {
+            let due = missing.since + WAIT;
+            self.plan(due.max(self.now), Planned::Missing { object });
         }
     }
 
     /// A packet of a content has arrived.
     pub(crate) fn content_arrived(&mut self, packet: &Packet) {
         let (object, bytes) = (usize::try_from(packet.start).unwrap_or(usize::MAX), packet.payload());
+        let Some(order) = self.announced(object) else { return };
+        self.buffers.contents.hear(self.now, object, order);
+        if packet.push {
+            self.ask_for_missing(object);
+        }
         if self.near.is_some() {
             let ledger = self.content_ledger(object);
             self.come_near((NOWHERE, ledger), Content::Object(object), bytes, packet.link);
@@ -90,6 +263,44 @@ impl Load<'_> {
             self.read_response((NOWHERE, ledger), object, bytes, packet.link);
         }
         self.act();
+    }
+
+    /// The receiver has waited for more of a content, if not less than it does.
+    pub(crate) fn await_missing(&mut self, object: usize) {
+        let now = self.now;
+        let Some(missing) = self.buffers.contents.missing(object) else { return };
+        if missing.lost.is_empty() && missing.asked.is_empty() {
+            missing.is_watched = false;
+            return;
+        }
+        let mut due = missing.since + WAIT;
+        if due <= now {
+            (missing.since, missing.has_begun) = (now, true);
+            due = now + WAIT;
+            self.ask_for_missing(object);
+        }
+        self.plan(due, Planned::Missing { object });
+    }
+
+    /// The receiver asks for what it misses of a content.
+    fn ask_for_missing(&mut self, object: usize) {
+        let Some(missing) = self.buffers.contents.missing(object).filter(|missing| !missing.lost.is_empty()) else {
+            return;
+        };
+        let ranges = missing.ask() as u64;
+        let passage = self.up.pass(self.now, CONTENT_HEADERS + RANGE_BYTES * ranges);
+        if !self.is_lost(&passage) {
+            self.plan(passage.arrival, Planned::Again { object });
+        } else if let Some(missing) = self.buffers.contents.missing(object) {
+            core::mem::take(&mut missing.asked).into_iter().for_each(|part| missing.lose(part));
+        }
+    }
+
+    /// The sender has been asked for parts of a content.
+    pub(crate) fn send_again(&mut self, object: usize) {
+        let asked = self.buffers.contents.missing(object).map(|missing| core::mem::take(&mut missing.asked));
+        let again = asked.into_iter().flatten().map(|part| (object, part));
+        self.send_contents(|contents| contents.again.extend(again));
     }
 
     /// What a content waited for so far: that nothing was there to be sent, or its turn, since what it was pushed for began to arrive.
@@ -115,8 +326,9 @@ impl Load<'_> {
 
     /// Leaves out packets during which nothing else happens.
     fn leave_out_contents(&mut self) {
-        let Some(&(object, left)) = self.buffers.contents.queue.front() else { return };
-        if left < LEAST_TRAIN * CONTENT_BYTES || !self.is_alone(NOWHERE) {
+        let Some(&(object, left, _)) = self.buffers.contents.queue.front() else { return };
+        let is_awaited = self.buffers.contents.again.is_empty() && self.announced(object).is_some();
+        if !is_awaited || left < LEAST_TRAIN * CONTENT_BYTES || !self.is_alone(NOWHERE) {
             return;
         }
         let of_it = self.buffers.down.waiting().iter().filter(|packet| packet.start == object as u64);

@@ -25,7 +25,7 @@ use farhop_scenario::{HEADER_BYTES, Records};
 use std::collections::VecDeque;
 
 /// A response that is being made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Making {
     pub(crate) ready: Ticks,
     pub(crate) connection: usize,
@@ -52,6 +52,10 @@ pub(crate) enum Planned {
     Connect { place: usize },
     /// Send the next packet of what is pushed apart.
     Content,
+    /// The receiver of what is pushed apart may miss some of it.
+    Missing { object: usize },
+    /// Its sender is asked for that.
+    Again { object: usize },
     /// Acknowledgements may let more go from the terminal.
     Window { leg: usize },
     /// A connection with the terminal comes up.
@@ -290,6 +294,8 @@ impl<'a> Load<'a> {
             Planned::Dial { place } => self.dial(place),
             Planned::Connect { place } => self.connected(place),
             Planned::Content => self.send_content(),
+            Planned::Missing { object } => self.await_missing(object),
+            Planned::Again { object } => self.send_again(object),
             Planned::Window { leg } => self.pass_on(leg),
             Planned::Open { leg } => self.opened_near(leg),
             Planned::Answer { object, leg } => self.answer_near(object, leg),

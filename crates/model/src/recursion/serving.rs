@@ -21,6 +21,7 @@ impl Load<'_> {
             connection.asked.pop_front();
             let generation = connection.generation;
             self.note_crossed(exchange.content, Side::Client, exchange.request);
+            self.speak_behind(self.call_of(exchange.content).unwrap_or(place));
             let delay = match exchange.content {
                 Content::Object(object) => self.delay(place, object),
                 Content::Keys { call } => self.keys_delay(call),
@@ -32,6 +33,20 @@ impl Load<'_> {
             } else {
                 self.make(making);
             }
+        }
+    }
+
+    /// The gateway passes a request on: what its acknowledgement brings earlier will be there then.
+    fn speak_behind(&mut self, call: usize) {
+        let Some(behind) = self.buffers.calls.get_mut(call).map(|call| &mut call.behind) else { return };
+        let Some([before, back]) = behind.speak(self.now, self.parameters) else { return };
+        let waits = |making: &Making| making.ready == before && self.call_of(making.exchange.content) == Some(call);
+        let waiting: Vec<Making> = self.buffers.making.iter().copied().filter(waits).collect();
+        self.buffers.making.retain(|making| !waiting.contains(making));
+        for making in waiting {
+            let making = Making { ready: back, ..making };
+            // At once it comes ahead of the answer to this request.
+            if back > self.now { self.make(making) } else { self.made(making) }
         }
     }
 
@@ -73,7 +88,7 @@ impl Load<'_> {
         let (now, skipped, parameters) = (self.now, self.skipped, self.parameters);
         let bytes = parameters.response(self.workload, object);
         let progress = &mut self.buffers.browser.objects[object];
-        let (Some(mut at), Some(behind)) = (progress.fetched, &mut progress.behind) else { return Ticks::ZERO };
+        let (Some(mut at), Some(behind)) = (progress.fetched.take(), &mut progress.behind) else { return Ticks::ZERO };
         let delay = at.since(now);
         while at < now && progress.there < bytes {
             let (comes, next) = behind.bring(at, skipped, bytes - progress.there, parameters);
@@ -96,8 +111,14 @@ impl Load<'_> {
         if let Exchange { content: Content::Object(object), request: 0, response } = making.exchange
             && self.parameters.pushed_rate.is_some()
         {
+            let progress = &self.buffers.browser.objects[object];
+            if progress.pushed_by.is_none() && progress.fetched.is_none() {
+                // It was asked for before all of it was there.
+                return;
+            }
             self.push_content(object, response);
-            return self.push_named(making, object, None);
+            self.push_named(making, object, None);
+            return self.announce_named(Content::Object(object), response);
         }
         if self.buffers.connections[making.connection].generation != making.generation {
             return;
@@ -113,6 +134,13 @@ impl Load<'_> {
             (None, None) => (bytes, now),
         };
         let comes = comes + there;
+        let named = match content {
+            Content::Object(object) if !making.is_begun => Some(object),
+            Content::Object(_) | Content::Keys { .. } => None,
+        };
+        // What is announced goes ahead of what names it.
+        let announces = parameters.pushed_rate.is_some();
+        named.filter(|_| announces).into_iter().for_each(|object| self.push_named(making, object, course));
         if comes > 0 || bytes == 0 {
             self.send_response(making, call, comes);
         }
@@ -120,14 +148,23 @@ impl Load<'_> {
             let exchange = Exchange { response: bytes - comes, ..making.exchange };
             self.make(Making { ready: next, exchange, is_begun: true, ..making });
         }
-        if let Content::Object(object) = content {
-            if !making.is_begun {
-                self.push_named(making, object, course);
-            }
-            if comes == bytes {
-                self.close_server(making.connection);
-            }
+        named.filter(|_| !announces).into_iter().for_each(|object| self.push_named(making, object, course));
+        if let (Some(object), Some(call)) = (named, call)
+            && self.asks_on(object, comes)
+        {
+            self.speak_behind(call);
         }
+        if comes == bytes && matches!(content, Content::Object(_)) {
+            self.close_server(making.connection);
+        }
+    }
+
+    /// Whether a box asks for what so much of a document names over the connection on which that comes.
+    fn asks_on(&self, document: usize, come: u64) -> bool {
+        let Parameters { http, fetches_ahead, pushed_rate, .. } = self.parameters;
+        let asks = *http == Http::Http11Pipelined && (*fetches_ahead || pushed_rate.is_some());
+        let first = self.workload.named_by(document).first().filter(|_| self.workload.object(document).is_document);
+        asks && first.is_some_and(|(end, _)| self.buffers.browser.objects[document].header + end <= come)
     }
 
     /// How much of it had come to a box before it was asked for.
@@ -163,15 +200,21 @@ impl Load<'_> {
         } else {
             connection.answering.push_back(answer);
         }
-        let connection = &mut self.buffers.connections[place];
-        connection.fill_buffer(self.turns, self.parameters.tcp.mss.get());
-        // What comes to it over another connection comes packet by packet.
-        let first = if self.parameters.is_relayed { bytes.min(self.parameters.tcp.mss.get()) } else { bytes };
-        connection.server.write(first);
-        self.run_program(place, Side::Server);
-        if first < bytes {
-            self.buffers.connections[place].server.write(bytes - first);
+        self.buffers.connections[place].fill_buffer(self.turns, self.parameters.tcp.mss.get());
+        let mss = self.parameters.tcp.mss.get();
+        let mut left = bytes;
+        loop {
+            // What comes to it over another connection comes packet by packet.
+            let is_first = self.parameters.is_relayed && left == bytes;
+            let at_once = if is_first { Some(mss) } else { self.until_named(content, mss) };
+            let comes = at_once.map_or(left, |at_once| at_once.min(left));
+            left -= comes;
+            self.announce_named(content, comes);
+            self.buffers.connections[place].server.write(comes);
             self.run_program(place, Side::Server);
+            if left == 0 {
+                return;
+            }
         }
     }
 
@@ -192,32 +235,40 @@ impl Load<'_> {
 
     /// The server sends what a document names without being asked.
     fn push_named(&mut self, making: Making, by: usize, behind: Option<Behind>) {
-        let waits = self.parameters.fetches_ahead;
+        let (waits, is_apart) = (self.parameters.fetches_ahead, self.parameters.pushed_rate.is_some());
         let most = if waits { usize::MAX } else { self.parameters.pushed };
         if most == 0 || !self.workload.object(by).is_document {
             return;
         }
         let (size, header) = (making.exchange.response, self.buffers.browser.objects[by].header);
         let mut course = Course { now: self.now, skipped: self.skipped, come: 0, size, behind };
+        if self.asks_on(by, size) {
+            course.first_named(header + self.workload.named_by(by)[0].0, self.parameters);
+        }
         let mut fetches =
             Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
         for (order, &(at, object)) in self.workload.named_by(by).iter().take(most).enumerate() {
             fetches.now = course.reaches(header + at, self.parameters);
             let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
+            let (ready, whole, behind) = fetches.next(self.parameters, self.workload.object(object), response);
+            let progress = &mut self.buffers.browser.objects[object];
+            if waits || is_apart {
+                // Who asks for it is answered with what has come of it.
+                progress.fetched = Some(ready);
+            }
+            progress.behind = Some(behind);
             if waits {
-                let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
-                let progress = &mut self.buffers.browser.objects[object];
-                (progress.fetched, progress.behind) = (Some(ready), behind);
                 continue;
             }
-            let header = self.workload.header(object, self.parameters.response_header_bytes);
+            progress.header = self.workload.header(object, self.parameters.response_header_bytes);
+            progress.push_order = order + 1;
             let is_withheld = self.workload.has_delays() || self.answers_near();
             self.buffers.browser.expect(object, by, is_withheld);
             let exchange = Exchange { content, request: 0, response };
-            let (ready, behind) = fetches.next(self.parameters, self.workload.object(object), response);
-            let progress = &mut self.buffers.browser.objects[object];
-            (progress.header, progress.behind, progress.push_order) = (header, behind, order + 1);
-            self.make(Making { ready, exchange, ..making });
+            self.make(Making { ready: if is_apart { whole } else { ready }, exchange, ..making });
+            if is_apart {
+                self.buffers.contents.name(by, header + at, object);
+            }
         }
     }
 
@@ -246,6 +297,12 @@ struct Course {
 }
 
 impl Course {
+    /// So much of it names what is asked for over its connection.
+    fn first_named(&mut self, end: u64, parameters: &Parameters) {
+        let at = self.reaches(end, parameters);
+        self.behind.as_mut().map(|behind| behind.speak(at, parameters));
+    }
+
     /// When so much of it has come.
     fn reaches(&mut self, bytes: u64, parameters: &Parameters) -> Ticks {
         let Some(behind) = &mut self.behind else { return self.now };
@@ -278,9 +335,8 @@ impl Fetches {
         Self { now, skipped, under_way: Vec::new(), connections: vec![(host, free, behind)] }
     }
 
-    /// When the next object will be there, of which so many bytes come: their beginning, and what brings the rest, or all of them if it is
-    /// pushed whole.
-    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject, bytes: u64) -> (Ticks, Option<Behind>) {
+    /// When the next object will be there, of which so many bytes come: their beginning, all of them, and what brings them.
+    fn next(&mut self, parameters: &Parameters, object: &WorkloadObject, bytes: u64) -> (Ticks, Ticks, Behind) {
         let start = self.turn(parameters, object.host);
         let (stays, waits) = (parameters.http != Http::Http10, parameters.http != Http::Http11Pipelined);
         let mut ready = start + Ticks::of(parameters.delays.response) + Ticks::of(object.think);
@@ -297,7 +353,7 @@ impl Fetches {
         let end = behind.bring_all(ready, self.skipped, bytes, parameters);
         *free = end;
         self.under_way.push((object.host, end));
-        if parameters.pushed_rate.is_some() { (end, None) } else { (ready, Some(beginning)) }
+        (ready, end, beginning)
     }
 
     /// When the next request to `host` can go: there is a limit for all hosts, or for each where the box asks as the browser does.

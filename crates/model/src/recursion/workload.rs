@@ -32,14 +32,20 @@ pub struct WorkloadObject {
     pub think: Duration,
     /// How long the browser waits before it asks for it.
     pub delay: Duration,
+    /// Length of its URL, by which boxes announce it.
+    pub url: Bytes,
 }
+
+/// `http://server/image.png`, or one like it.
+const USUAL_URL: Bytes = Bytes::new(23);
 
 impl WorkloadObject {
     /// An object of `size` that is like all others.
     pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
         let (host, urgency, in_turns, is_document) = (0, 0, true, true);
         let (request, header, none) = (None, None, Duration::ZERO);
-        Self { size, named, host, urgency, in_turns, request, header, is_document, think: none, delay: none }
+        let (think, delay, url) = (none, none, USUAL_URL);
+        Self { size, named, host, urgency, in_turns, request, header, is_document, think, delay, url }
     }
 
     fn check(&self) -> Result<(), RecursionError> {
@@ -107,6 +113,7 @@ impl Workload {
             is_document: Language::of(&object.media_type) == Some(Language::Html),
             think: object.think,
             delay: object.delay,
+            url: Bytes::new(("http:///".len() + page.hosts[object.host].len() + object.name.len()) as u64),
         };
         let objects: Vec<WorkloadObject> = page.objects.iter().map(object).collect();
         Self::new(&objects)

@@ -220,9 +220,10 @@ impl Load<'_> {
     /// The client says something on one of its connections, which acknowledges what has come on it.
     pub(crate) fn speak_near(&mut self, leg: usize) {
         if let Some(near) = self.near
-            && let Some(leg) = self.buffers.legs.legs.get_mut(leg)
+            && let Some(speaking) = self.buffers.legs.legs.get_mut(leg)
         {
-            leg.speak(self.now, near);
+            speaking.speak(self.now, near);
+            self.await_window(leg, near);
         }
     }
 
@@ -303,6 +304,11 @@ impl Load<'_> {
                 }
             }
         }
+        self.await_window(leg, near);
+    }
+
+    /// What a connection holds is looked at again when that may go on.
+    fn await_window(&mut self, leg: usize, near: &Near) {
         let leg_of = &mut self.buffers.legs.legs[leg];
         let due = leg_of.next_change(near);
         if !leg_of.held.is_empty() && due < Ticks::NEVER && leg_of.due != due {
