@@ -243,7 +243,7 @@ mod tests {
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
         let reason = |assignment: &str, architecture| answer(&[assignment], architecture).unwrap_err();
         let keys = answer(&["http.tls=1.2", "http.connections=1"], Architecture::Tunnel).unwrap();
-        assert!(keys.contains("30 round trips (2 TLS, 28 request)"), "{keys}");
+        assert!(keys.contains("30 round trips (2 TLS, 27 request, 1 discovery)"), "{keys}");
         assert!(reason("http.version=3", Architecture::Accelerated).contains("carries no UDP"));
     }
 

@@ -352,13 +352,31 @@ fn what_is_said_over_the_tunnel_keeps_together() {
     ];
     let windows =
         ["wan.delay=50 ms", "link.down.rate=1 Mbit/s", "link.down.delay=50 ms", "page.objects=9", "page.size=16 kB"];
+    let frames = ["link.down.rate=2 Mbit/s", "link.down.delay=50 ms", "page.objects=4", "page.size=27800 B"];
+    let records = [&frames[..], &["http.tls=1.3"]].concat();
     for (architecture, assignments, bound) in [
         (Architecture::Tunnel, &requests[..], 0.006),
+        (Architecture::Tunnel, &frames, 0.01),
+        (Architecture::Tunnel, &records, 0.005),
         (Architecture::Tunnel, &windows, 0.015),
         (Architecture::Accelerated, &windows, 0.002),
     ] {
         let off = from_predicted(architecture, assignments);
         assert!(off.abs() < bound, "{architecture} {assignments:?}: {:.2} % off", off * 100.0);
+    }
+}
+
+/// On a slow way up acknowledgements of every tenth packet leave room for requests, and each connection is asked for there.
+#[test]
+fn acknowledgements_of_the_tunnel_are_few() {
+    let slow =
+        ["link.down.rate=50 Mbit/s", "link.up.rate=300 kbit/s", "link.down.delay=100 ms", "link.up.delay=100 ms"];
+    for (profile, bound) in [("tcp.profile=rfc", 0.013), ("tcp.profile=linux", 0.015)] {
+        let off = from_predicted(
+            Architecture::Tunnel,
+            &[&slow[..], &[profile, "page.objects=60", "page.size=40 kB"]].concat(),
+        );
+        assert!(off.abs() < bound, "{profile}: {:.2} % off", off * 100.0);
     }
 }
 

@@ -164,6 +164,8 @@ impl Limits {
 pub(crate) struct Browser {
     pub(crate) objects: Vec<Progress>,
     records: Records,
+    /// Responses come in frames of so many bytes, each of which is read when it is whole.
+    frame: Option<u64>,
     waiting: VecDeque<usize>,
     /// By object: its host and its urgency, as far as they make a difference.
     wanted: Vec<(usize, u8)>,
@@ -177,9 +179,9 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Before the load of objects at these hosts, of these urgencies, whose responses come in records.
-    pub(crate) fn reset(&mut self, records: Records, wanted: impl Iterator<Item = (usize, u8)>) {
-        self.records = records;
+    /// Before the load of objects at these hosts, of these urgencies, whose responses come in records, and those in frames.
+    pub(crate) fn reset(&mut self, forms: (Records, Option<u64>), wanted: impl Iterator<Item = (usize, u8)>) {
+        (self.records, self.frame) = forms;
         self.wanted.clear();
         self.wanted.extend(wanted);
         self.asked.clear();
@@ -370,10 +372,13 @@ impl Browser {
 
     /// So many more bytes of `object`'s response have come; whether its head can be read.
     pub(crate) fn take(&mut self, object: usize, bytes: u64, workload: &Workload) -> bool {
+        let frame = self.frame_of(object, workload);
         let progress = &mut self.objects[object];
         progress.come += bytes;
         let response = Bytes::new(progress.header + workload.size(object));
-        let readable = self.records.readable(Bytes::new(progress.come), response).get();
+        let is_whole = progress.come >= self.records.sealed(response).get();
+        let whole = frame.filter(|_| !is_whole).map_or(progress.come, |frame| progress.come / frame * frame);
+        let readable = self.records.readable(Bytes::new(whole), response).get();
         progress.body = readable.saturating_sub(progress.header);
         readable >= progress.header
     }
@@ -381,15 +386,30 @@ impl Browser {
     /// Something has come of `object`'s response so far: its head, a name, or its beginning.
     pub(crate) fn note_events(&mut self, object: usize, workload: &Workload) {
         let has_begun = self.objects[object].first_byte.is_some();
-        self.objects[object].quiet = if has_begun { self.next_event(object, workload) } else { 0 };
+        self.objects[object].quiet = match self.frame_of(object, workload) {
+            _ if has_begun => self.next_event(object, workload),
+            // Nothing of it can be read before.
+            Some(frame) => {
+                let response = Bytes::new(self.objects[object].header + workload.size(object));
+                frame.min(self.records.sealed(response).get())
+            }
+            None => 0,
+        };
+    }
+
+    /// In which frames what can be read of `object` comes, if that is not all of it: the document, and what names something.
+    fn frame_of(&self, object: usize, workload: &Workload) -> Option<u64> {
+        self.frame.filter(|_| object == 0 || !workload.named_by(object).is_empty())
     }
 
     /// How much of `object`'s response must have come until its body names something or ends.
     fn next_event(&self, object: usize, workload: &Workload) -> u64 {
         let (progress, size) = (&self.objects[object], workload.size(object));
         let next = workload.named_by(object).get(progress.read).map_or(size, |(at, _)| *at);
-        let wanted = Bytes::new(progress.header + next.min(size));
-        self.records.needed(wanted, Bytes::new(progress.header + size)).get()
+        let (wanted, response) = (Bytes::new(progress.header + next.min(size)), Bytes::new(progress.header + size));
+        let needed = self.records.needed(wanted, response).get();
+        let whole = |frame| needed.next_multiple_of(frame).min(self.records.sealed(response).get());
+        self.frame_of(object, workload).map_or(needed, whole)
     }
 
     /// How many more bytes of `object`'s response can arrive without anything happening but their arrival, once its beginning is on the
@@ -397,7 +417,8 @@ impl Browser {
     pub(crate) fn uneventful(&self, object: usize, workload: &Workload) -> u64 {
         let progress = &self.objects[object];
         let room = self.next_event(object, workload).saturating_sub(progress.come).saturating_sub(1);
-        let begins_whole = progress.first_byte.is_none() && self.records != Records::NONE;
+        let in_parts = self.records != Records::NONE || self.frame_of(object, workload).is_some();
+        let begins_whole = progress.first_byte.is_none() && in_parts;
         if begins_whole && room < VERY_LONG { 0 } else { room }
     }
 
@@ -492,7 +513,7 @@ mod tests {
     /// A browser that knows of objects at these hosts, of these urgencies.
     fn knowing(wanted: &[(usize, u8)]) -> Browser {
         let mut browser = Browser::default();
-        browser.reset(Records::NONE, wanted.iter().copied());
+        browser.reset((Records::NONE, None), wanted.iter().copied());
         (0..wanted.len()).for_each(|object| browser.discover(object));
         browser
     }

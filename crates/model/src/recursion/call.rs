@@ -16,6 +16,9 @@ use farhop_scenario::Flights;
 /// Most of what is said that a frame of farhop's tunnel carries.
 pub(crate) const FRAME: u64 = 16 << 10;
 
+/// Of farhop's tunnel: the frame that asks for a connection to a server of a short name, and the one that grants its answers room.
+const OPENING: u64 = 13 + 7;
+
 /// More connections between two proxies than this are a mistake.
 const MOST_CARRIERS: usize = 1024;
 
@@ -33,6 +36,8 @@ pub(crate) struct Call {
     /// Rounds of TLS that are over, and what has arrived of the server's flight in the present one.
     tls_done: usize,
     tls_bytes: u64,
+    /// Something has been asked over it.
+    has_asked: bool,
     /// The server has been asked for something, and has its last response ready then.
     pub(crate) has_answered: bool,
     pub(crate) last_ready: Ticks,
@@ -51,6 +56,7 @@ impl Call {
             ready: Ticks::NEVER,
             tls_done: 0,
             tls_bytes: 0,
+            has_asked: false,
             has_answered: false,
             last_ready: Ticks::ZERO,
             behind,
@@ -220,10 +226,14 @@ impl Load<'_> {
 
     /// The client sends what it asks on a call; whether it has left. Where calls share connections all of one instant leaves together.
     pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) -> bool {
+        let in_frames = self.parameters.has_frames() && self.parameters.carriers() > 0;
+        let is_first = in_frames && !core::mem::replace(&mut self.buffers.calls[call].has_asked, true);
+        let opening = if is_first { OPENING } else { 0 };
+        let exchange = Exchange { request: exchange.request + opening, ..exchange };
         let place = self.carrier(call, Side::Client, exchange.request);
         self.speak_near(call);
         let connection = &mut self.buffers.connections[place];
-        if self.parameters.has_frames() && self.parameters.carriers() > 0 {
+        if in_frames {
             connection.ask_in_frame(call, self.now, exchange);
         } else {
             connection.asked.push_back(exchange);

@@ -97,6 +97,12 @@ impl Habits {
         Self { acking: Acking::Count { every, delay: MS(200) }, first_at_once: false, ..plain }
     }
 
+    /// Those of the ends of farhop's tunnel: every tenth packet is acknowledged, or after what RFC 9000 §18.2 has as usual.
+    pub(crate) fn of_tunnel(config: &TcpConfig) -> Self {
+        let plain = Self::of(&TcpConfig { profile: Profile::Rfc, ..config.clone() });
+        Self { acking: Acking::Count { every: 10, delay: MS(25) }, first_at_once: false, ..plain }
+    }
+
     pub(crate) fn of(config: &TcpConfig) -> Self {
         let first_at_once = config.first_ack == FirstAck::Immediate;
         let plain = Self {

@@ -105,7 +105,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    fn reset(&mut self, records: Records, wanted: impl Iterator<Item = (usize, u8)>) {
+    fn reset(&mut self, forms: (Records, Option<u64>), wanted: impl Iterator<Item = (usize, u8)>) {
         self.down.clear();
         self.up.clear();
         self.making.clear();
@@ -117,7 +117,7 @@ impl Buffers {
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.reset();
         self.contents.reset();
-        self.browser.reset(records, wanted);
+        self.browser.reset(forms, wanted);
     }
 }
 
@@ -175,7 +175,8 @@ impl<'a> Load<'a> {
         let has_order = parameters.http.is_multiplexed();
         let urgency = |urgency: u8| if has_order { urgency } else { 0 };
         let wanted = workload.objects().iter().map(|object| (object.host, urgency(object.urgency)));
-        buffers.reset(parameters.records(), wanted);
+        let frame = parameters.frame().filter(|_| near.is_none());
+        buffers.reset((parameters.records(), frame), wanted);
         buffers.legs.reset(near.map_or(0, |_| workload.objects().len()));
         Self {
             parameters,

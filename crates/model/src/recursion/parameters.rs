@@ -1,5 +1,6 @@
 //! What a load depends on, and what of it cannot be.
 
+use super::call::FRAME;
 use super::connection::Turns;
 use super::near::Near;
 use super::route::{Hop, MOST_HOPS, Route};
@@ -359,16 +360,26 @@ impl Parameters {
         self.control == Control::FixedRate && self.flow.is_none()
     }
 
+    /// What a frame of the tunnel carries of one response alone, all of which is at the gateway at once.
+    pub(crate) fn frame(&self) -> Option<u64> {
+        let is_alone = matches!(self.http, Http::Http10 | Http::Http11) && !self.is_far_behind();
+        (self.has_frames() && self.carriers() > 0 && is_alone).then_some(FRAME)
+    }
+
+    /// There is a way behind the gateway, over which what is there at once comes in windows.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        self.delays.behind.is_some_and(|behind| behind.round_trip > Duration::ZERO)
+    }
+
     /// What a box sends that keeps to the link's rate: where more comes to it later, which may go before what waits, nothing leaves earlier.
     pub(crate) fn link_pace(&self) -> Option<Pace> {
         let [_, link, _] = &self.down;
-        let comes_later = self.delays.behind.is_some_and(|behind| behind.round_trip > Duration::ZERO);
         let mss = self.tcp.mss.get();
         let wire = mss + HEADER_BYTES.get() + link.overhead.get();
         let (sent, carried) = link.redundancy;
         let factors = [wire * u64::from(sent.get()), mss * u64::from(carried.get())].map(u32::try_from);
         let [Ok(wire), Ok(payload)] = factors else { return None };
-        (self.has_frames() && comes_later && link.rate.is_some()).then(|| Pace::of(link.rate, (wire, payload)))
+        (self.has_frames() && self.is_far_behind() && link.rate.is_some()).then(|| Pace::of(link.rate, (wire, payload)))
     }
 
     /// Requests that a connection carries at once.

@@ -25,6 +25,7 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     let initial = mss * u64::from(tcp.initial_window.max(least));
     let mut habits = match parameters.flow {
         Some(flow) => Habits::of_flow(tcp, flow.ack_every),
+        None if parameters.has_frames() => Habits::of_tunnel(tcp),
         None if is_quic => Habits::of_quic(tcp),
         None => Habits::of(tcp),
     };

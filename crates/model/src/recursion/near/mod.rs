@@ -235,12 +235,12 @@ impl Load<'_> {
         };
         let Some(leg) = leg else { return };
         let is_whole = self.parameters.has_frames();
-        // A box that cannot read what comes passes on what comes alone: the server's first segment.
+        // A box that cannot read what comes passes on what comes alone: the server's first segment, if it comes from afar.
         let head = match (self.near, content) {
             (_, Content::Object(object)) if self.parameters.pushed > 0 => {
                 self.workload.header(object, self.parameters.response_header_bytes)
             }
-            (near, _) => near.map_or(0, |near| near.tcp.mss.get()),
+            (near, _) => near.filter(|_| self.parameters.is_far_behind()).map_or(0, |near| near.tcp.mss.get()),
         };
         let Come { bytes: come, windows, .. } = self.buffers.legs.come_of(content);
         let come = *come;
