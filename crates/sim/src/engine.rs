@@ -10,9 +10,10 @@
 //! Times are doubled, so that what is last of its instant has a time of its own, one beyond that of the others. Events of one time are
 //! always in one slot, in the order in which they came; slots are emptied from the front, and sorting keeps that order. So the order of
 //! scheduling is kept without numbering anything. A slot is a chain of blocks, which it takes from those that became free last: memory
-//! is what pending events need, most of it is in the cache, and nothing is allocated once there have been as many. What is known of
-//! blocks lies apart from the events in them, so that scheduling one reads nothing but that.
+//! is what pending events need, most of it is in the cache, and nothing is allocated once there have been as many. Where the next event
+//! of a slot goes stands with the slot, so that scheduling one reads nothing but that.
 
+use core::ops::Range;
 use farhop_units::{Instant, look_at};
 
 /// Where each digit of a doubled time in ns begins, and where the last one ends; what is below the first is sorted.
@@ -46,7 +47,8 @@ pub struct EventQueue<E> {
     levels: Vec<Level>,
     /// Room for the events of all blocks.
     entries: Vec<Option<Entry<E>>>,
-    blocks: Vec<Block>,
+    /// For each block that is not the last of its chain, the one after it.
+    next: Vec<u32>,
     /// Blocks that are in no chain.
     free: Vec<u32>,
 }
@@ -77,18 +79,11 @@ struct Level {
     slots: Vec<Chain>,
 }
 
-/// The first and the last block of a slot.
+/// The first block of a slot, and the place behind its last event: at the end of its last block if that is full.
 #[derive(Debug, Clone, Copy)]
 struct Chain {
     first: u32,
-    last: u32,
-}
-
-/// Some events of a slot: how many, and the block with those after them.
-#[derive(Debug, Clone, Copy)]
-struct Block {
-    count: u32,
-    next: u32,
+    end: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -159,8 +154,8 @@ impl Level {
         Some(self.slots[word * 64 + occupied.trailing_zeros() as usize])
     }
 
-    /// Empties the first slot that holds events; there is one. Returns where they begin.
-    fn empty_first(&mut self) -> u32 {
+    /// Empties the first slot that holds events; there is one. Returns where they are.
+    fn empty_first(&mut self) -> Chain {
         let word = self.words.trailing_zeros() as usize;
         let occupied = &mut self.occupied[word];
         let slot = word * 64 + occupied.trailing_zeros() as usize;
@@ -168,16 +163,19 @@ impl Level {
         if *occupied == 0 {
             self.words &= self.words - 1;
         }
-        core::mem::replace(&mut self.slots[slot], Chain::EMPTY).first
+        core::mem::replace(&mut self.slots[slot], Chain::EMPTY)
     }
 }
 
 impl Chain {
-    const EMPTY: Self = Self { first: NONE, last: NONE };
-}
+    const EMPTY: Self = Self { first: NONE, end: 0 };
 
-impl Block {
-    const EMPTY: Self = Self { count: 0, next: NONE };
+    /// Of a block of the chain, the places of its events, and whether it is the last one.
+    fn places(self, block: u32) -> (Range<usize>, bool) {
+        let (begin, end) = (block as usize * BLOCK, self.end as usize);
+        let is_last = (begin + 1..=begin + BLOCK).contains(&end);
+        (begin..if is_last { end } else { begin + BLOCK }, is_last)
+    }
 }
 
 /// Half of all time is long enough.
@@ -196,8 +194,8 @@ impl<E> EventQueue<E> {
     pub fn new() -> Self {
         let levels = DIGITS.windows(2).map(|bounds| Level::new(bounds[0], bounds[1])).collect();
         let (near, events) = (Vec::new(), Vec::new());
-        let (entries, blocks, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { now: 0, near, past: 0, are_many: false, events, occupied: 0, levels, entries, blocks, free }
+        let (entries, next, free) = (Vec::new(), Vec::new(), Vec::new());
+        Self { now: 0, near, past: 0, are_many: false, events, occupied: 0, levels, entries, next, free }
     }
 
     /// Schedules `event`; one for the past is for the present.
@@ -266,21 +264,20 @@ impl<E> EventQueue<E> {
         };
         self.occupied |= 1 << level;
         let chain = self.levels[usize::from(level)].occupy(entry.at);
-        if chain.last == NONE || self.blocks[chain.last as usize].count as usize == BLOCK {
+        if (chain.end as usize).is_multiple_of(BLOCK) {
             let block = self.free.pop().unwrap_or_else(|| {
                 self.entries.resize_with(self.entries.len() + BLOCK, || None);
-                self.blocks.push(Block::EMPTY);
-                u32::try_from(self.blocks.len() - 1).expect("memory is full before")
+                self.next.push(NONE);
+                u32::try_from(self.next.len() - 1).expect("memory is full before")
             });
-            match chain.last {
+            match chain.first {
                 NONE => chain.first = block,
-                last => self.blocks[last as usize].next = block,
+                _ => self.next[chain.end as usize / BLOCK - 1] = block,
             }
-            chain.last = block;
+            chain.end = block * BLOCK as u32;
         }
-        let (number, block) = (chain.last as usize, &mut self.blocks[chain.last as usize]);
-        self.entries[number * BLOCK + block.count as usize] = Some(entry);
-        block.count += 1;
+        self.entries[chain.end as usize] = Some(entry);
+        chain.end += 1;
     }
 
     /// `entry` is one of the present 524 µs, behind those of its time that are known.
@@ -302,60 +299,59 @@ impl<E> EventQueue<E> {
         }
         let place = self.occupied.trailing_zeros() as usize;
         let level = &mut self.levels[place];
-        let first = level.empty_first();
+        let chain = level.empty_first();
         if level.words == 0 {
             self.occupied &= self.occupied - 1;
         }
-        let alone = self.take_alone(first);
+        let alone = self.take_alone(chain);
         if alone.is_none() {
-            self.spread(first);
+            self.spread(chain);
             self.are_many = self.near.len() >= MANY;
         }
         if self.are_many
             && let Some(next) = self.levels[place].first()
         {
             // Those after them too were written long ago.
-            self.each_block(next.first, |entries| entries.iter().for_each(look_at));
+            self.each_block(next, |entries| entries.iter().for_each(look_at));
         }
         alone
     }
 
     /// The entry of a chain that has only one.
-    fn take_alone(&mut self, first: u32) -> Option<Entry<E>> {
-        let Block { count: 1, next: NONE } = self.blocks[first as usize] else { return None };
-        self.release(first);
-        self.entries[first as usize * BLOCK].take()
-    }
-
-    /// A block is in no chain any more.
-    fn release(&mut self, number: u32) {
-        self.blocks[number as usize] = Block::EMPTY;
-        self.free.push(number);
+    fn take_alone(&mut self, chain: Chain) -> Option<Entry<E>> {
+        let (places, is_last) = chain.places(chain.first);
+        if !is_last || places.len() > 1 {
+            return None;
+        }
+        self.free.push(chain.first);
+        self.entries[places.start].take()
     }
 
     /// Shows `see` the entries of a chain, in order, block by block.
-    fn each_block(&self, first: u32, mut see: impl FnMut(&[Option<Entry<E>>])) {
-        let mut number = first;
-        while number != NONE {
-            let Block { count, next } = self.blocks[number as usize];
-            let begin = number as usize * BLOCK;
-            see(&self.entries[begin..begin + count as usize]);
-            number = next;
+    fn each_block(&self, chain: Chain, mut see: impl FnMut(&[Option<Entry<E>>])) {
+        let mut block = chain.first;
+        loop {
+            let (places, is_last) = chain.places(block);
+            see(&self.entries[places]);
+            if is_last {
+                return;
+            }
+            block = self.next[block as usize];
         }
     }
 
     /// Moves the entries of a chain to where they belong now, which is that of the earliest, and takes its blocks back.
-    fn spread(&mut self, first: u32) {
+    fn spread(&mut self, chain: Chain) {
         let mut earliest = u64::MAX;
-        self.each_block(first, |entries| {
+        self.each_block(chain, |entries| {
             earliest = entries.iter().flatten().map(|entry| entry.at).fold(earliest, u64::min);
         });
         self.now = earliest;
-        let mut number = first;
-        while number != NONE {
-            let Block { count, next } = self.blocks[number as usize];
-            let begin = number as usize * BLOCK;
-            for place in begin..begin + count as usize {
+        let mut block = chain.first;
+        loop {
+            let (places, is_last) = chain.places(block);
+            let next = self.next[block as usize];
+            for place in places {
                 let Some(entry) = self.entries[place].take() else { continue };
                 if (entry.at ^ earliest) >> DIGITS[0] == 0 {
                     self.near.push(Key::new(entry.at, self.events.len()));
@@ -364,8 +360,11 @@ impl<E> EventQueue<E> {
                     self.insert(entry);
                 }
             }
-            self.release(number);
-            number = next;
+            self.free.push(block);
+            if is_last {
+                break;
+            }
+            block = next;
         }
         self.near.sort_unstable();
     }
