@@ -43,22 +43,23 @@ pub(crate) struct Arrival {
 
 /// Decides when acknowledgements go out.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Acknowledger {
     behavior: &'static Behavior,
-    pub(crate) timers: Timers,
     /// An acknowledgement is due: now or at this time.
     due: Option<Instant>,
+    last_arrival: Option<Instant>,
+    /// Linux: the delay ("ato"), remaining quick ACKs, and whether the connection is interactive.
+    delay: Duration,
+    pub(crate) timers: Timers,
+    quick: u32,
     /// Segments since the last acknowledgement.
     segments: u32,
-    /// Linux: remaining quick ACKs, the delay ("ato"), and whether the connection is interactive.
-    quick: u32,
-    delay: Duration,
     interactive: bool,
-    last_arrival: Option<Instant>,
-    /// What was expected when data last arrived out of order, how often it has been acknowledged for that, and how many
-    /// acknowledgements are held back.
-    told: (Sequence, u32),
+    /// How many acknowledgements are held back, what was expected when data last arrived out of order, and how often it has been
+    /// acknowledged for that.
     held_back: u32,
+    told: (Sequence, u32),
 }
 
 impl Acknowledger {
@@ -79,8 +80,8 @@ impl Acknowledger {
 
     /// Asks memory for all of it.
     pub(crate) fn look_at(&self) {
-        look_at(&self.due);
-        look_at(&self.last_arrival);
+        look_at(&self.behavior);
+        look_at(&self.interactive);
     }
 
     /// When an acknowledgement is due, if any is.

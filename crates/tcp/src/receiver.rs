@@ -29,24 +29,25 @@ pub(crate) struct RoundTrip {
 
 /// Everything one direction's receiver knows.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    mss: Bytes,
-    sack: bool,
     /// RCV.NXT; `None` before the SYN.
     expected: Option<Sequence>,
     /// What was last acknowledged.
     told: Sequence,
-    /// The timestamp to echo: TS.Recent.
-    timestamp: u32,
+    mss: Bytes,
+    fin: Option<Sequence>,
     /// Arrived beyond `expected`: disjoint, the latest changed first.
     islands: Vec<SackBlock>,
-    /// Arrived twice, not yet told.
-    twice: Option<SackBlock>,
+    /// The timestamp to echo: TS.Recent.
+    timestamp: u32,
+    sack: bool,
     /// A mark has arrived that the other side has not yet answered.
     marked: bool,
-    fin: Option<Sequence>,
     finished: bool,
     pub(crate) acks: Acknowledger,
+    /// Arrived twice, not yet told.
+    twice: Option<SackBlock>,
     window: ReceiveWindow,
 }
 
@@ -72,10 +73,8 @@ impl Receiver {
     /// Asks memory for all of it.
     pub(crate) fn look_at(&self) {
         look_at(&self.expected);
-        look_at(&self.islands);
-        look_at(&self.finished);
-        look_at(&self.window);
         self.acks.look_at();
+        self.window.look_at();
     }
 
     /// Whether the other side's SYN has arrived.

@@ -26,6 +26,7 @@ pub(crate) struct RttSample {
 
 /// SRTT and what the timeout adds to it.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 struct Smoothed {
     rtt: Duration,
     deviation: Duration,
@@ -37,13 +38,14 @@ struct Smoothed {
 
 /// Smoothed round-trip time of one direction.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct RttEstimator {
-    bounds: &'static RtoBounds,
-    smoothed: Option<Smoothed>,
-    least: Windowed<Duration>,
-    backoff: u32,
     /// What follows from the rest, as it is asked for more often than it changes.
     rto: Duration,
+    smoothed: Option<Smoothed>,
+    bounds: &'static RtoBounds,
+    backoff: u32,
+    least: Windowed<Duration>,
 }
 
 impl RttEstimator {
@@ -74,11 +76,15 @@ impl RttEstimator {
         self.set_rto();
     }
 
-    /// Asks memory for all of it.
+    /// Asks memory for what every segment needs of it.
     pub(crate) fn look_at(&self) {
-        look_at(&self.smoothed);
-        look_at(&self.least);
         look_at(&self.rto);
+    }
+
+    /// Asks memory for what samples change beyond that.
+    pub(crate) fn look_at_samples(&self) {
+        look_at(&self.bounds);
+        look_at(&self.least);
     }
 
     /// SRTT, once there was a sample.

@@ -27,69 +27,74 @@ use std::time::Duration;
 
 /// Everything one direction's sender knows.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) behavior: &'static Behavior,
-    /// With the clock of the host.
-    pub(crate) timers: Timers,
-    /// Reno without NewReno: recovery ends at the first new acknowledgement.
-    pub(crate) plain_reno: bool,
-    pub(crate) mss: Bytes,
-    pub(crate) initial_window: Bytes,
-    pub(crate) congestion: Controller,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) scoreboard: Scoreboard,
-    pub(crate) usage: WindowUsage,
+    // What few segments need, in the receiver's last line of the cache.
     pacer: Pacer,
-    batch: Batch,
-    /// New data waits for company, though the window would take it.
-    deferred: bool,
+    pub(crate) handshake_losses: u32,
+    /// Of these, those that do not double the timeout.
+    pub(crate) linear_timeouts: u32,
+    /// Timeouts since SND.UNA has moved.
+    pub(crate) timeouts: u32,
+    /// Probes of a closed window without an answer.
+    pub(crate) closed_probes: u32,
+    // What all need.
     /// SND.UNA and SND.NXT.
     pub(crate) unacknowledged: Sequence,
     pub(crate) next: Sequence,
     /// The number after the last byte the application wants to write, and after the last one the send buffer has taken.
     written: Sequence,
     accepted: Sequence,
-    /// `None` holds everything.
-    pub(crate) buffer: Option<SendBuffer>,
-    closing: bool,
-    opened: bool,
     /// SND.UNA + SND.WND at its furthest, and the largest window ever offered.
     pub(crate) window_edge: Sequence,
     pub(crate) largest_window: Bytes,
-    pub(crate) phase: Phase,
-    /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
-    pub(crate) recover: Sequence,
-    /// Timeouts since SND.UNA has moved.
-    pub(crate) timeouts: u32,
-    pub(crate) reduction: Option<RateReduction>,
-    pub(crate) needless: Needless,
-    pub(crate) reordering: Reordering,
-    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
-    pub(crate) duplicates: u64,
-    /// The next lost segment goes out whatever the window says (RFC 5681 §3.2 step 2).
-    pub(crate) repeat_now: bool,
-    /// Until the next acknowledgement new data goes out before what is lost (F-RTO).
-    pub(crate) new_first: bool,
-    /// The receiver is to be told that the window was reduced for a mark (RFC 3168: CWR).
-    pub(crate) announce_reduction: bool,
+    pub(crate) behavior: &'static Behavior,
     /// When the retransmission timer, RACK's reordering timer, the pacer and the timer of a closed window run out.
     pub(crate) timer: Option<Instant>,
     pub(crate) reordering_timer: Option<Instant>,
     pacing_timer: Option<Instant>,
     window_timer: Option<Instant>,
     pub(crate) probe: Option<Probe>,
-    /// Probes of a closed window without an answer; and whether one is due.
-    pub(crate) closed_probes: u32,
+    pub(crate) mss: Bytes,
+    batch: Batch,
+    pub(crate) congestion: Controller,
+    pub(crate) phase: Phase,
+    closing: bool,
+    opened: bool,
+    /// New data waits for company, though the window would take it.
+    deferred: bool,
+    /// The next lost segment goes out whatever the window says (RFC 5681 §3.2 step 2).
+    pub(crate) repeat_now: bool,
+    /// Until the next acknowledgement new data goes out before what is lost (F-RTO).
+    pub(crate) new_first: bool,
+    /// The receiver is to be told that the window was reduced for a mark (RFC 3168: CWR).
+    pub(crate) announce_reduction: bool,
+    /// A probe of a closed window is due.
     probe_window: bool,
-    pub(crate) handshake_losses: u32,
-    /// Of these, those that do not double the timeout.
-    pub(crate) linear_timeouts: u32,
     /// Something was sent since the last [`Sender::settle`].
     unsettled: bool,
-    /// How long the host takes each time.
-    pub(crate) reactions: Dice,
+    /// Reno without NewReno: recovery ends at the first new acknowledgement.
+    pub(crate) plain_reno: bool,
     /// Its programs take a time, too.
     pub(crate) has_programs: bool,
+    pub(crate) scoreboard: Scoreboard,
+    /// `None` holds everything.
+    pub(crate) buffer: Option<SendBuffer>,
+    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
+    pub(crate) duplicates: u64,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) usage: WindowUsage,
+    /// With the clock of the host.
+    pub(crate) timers: Timers,
+    pub(crate) reduction: Option<RateReduction>,
+    /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
+    pub(crate) recover: Sequence,
+    pub(crate) initial_window: Bytes,
+    // What is needed where something is lost, or hosts take their time.
+    pub(crate) needless: Needless,
+    pub(crate) reordering: Reordering,
+    /// How long the host takes each time.
+    pub(crate) reactions: Dice,
 }
 
 impl Sender {
@@ -148,19 +153,20 @@ impl Sender {
 
     /// Asks memory for what every segment that arrives needs of it.
     pub(crate) fn look_at(&self) {
-        look_at(&self.timer);
         look_at(&self.unacknowledged);
-        look_at(&self.window_edge);
-        look_at(&self.phase);
+        look_at(&self.reordering_timer);
         look_at(&self.congestion);
         self.scoreboard.look_at();
+        look_at(&self.buffer);
+        self.rtt.look_at();
+        look_at(&self.reduction);
     }
 
     /// Asks memory for what acknowledgements need of it beyond that, if there is something to be acknowledged.
     pub(crate) fn look_at_sent(&self) {
         if !self.scoreboard.is_empty() {
             look_at(&self.usage);
-            self.rtt.look_at();
+            self.rtt.look_at_samples();
             self.scoreboard.look_at_sent();
         }
     }

@@ -10,7 +10,7 @@
 
 use crate::behavior::Behavior;
 use crate::{Segment, Sequence, TcpConfig, Timestamps};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
 /// Largest window that can be expressed (RFC 7323 §2.3).
@@ -24,30 +24,32 @@ const LINUX_FIRST_ROUND: u64 = 10;
 
 /// What is offered, and how it grows.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct ReceiveWindow {
-    offer: Bytes,
-    limit: Bytes,
-    mss: Bytes,
-    tuning: Option<Tuning>,
     /// What has arrived and was not read; `None` if the application reads at once.
     unread: Option<Bytes>,
     /// The furthest number that was promised.
     edge: Sequence,
+    offer: Bytes,
+    mss: Bytes,
+    limit: Bytes,
     /// When the application reads what arrives now, if not at once.
     reads_at: Option<Instant>,
+    tuning: Option<Tuning>,
 }
 
 /// Dynamic right-sizing, one round trip at a time.
 #[derive(Debug, Clone)]
+#[repr(C)]
 struct Tuning {
-    /// What arrived in the round trip before.
-    last_round: Bytes,
+    trip: ReceiverTrip,
     /// What the buffer has room for; and what the first buffer has once the packets' size is known.
     room: Bytes,
     known_room: Bytes,
+    /// What arrived in the round trip before.
+    last_round: Bytes,
     round_start: Instant,
     round_from: Sequence,
-    trip: ReceiverTrip,
 }
 
 /// The round trip as the receiver of data sees it (tcp_rcv_rtt_update()): a fall counts at once, a rise by an eighth.
@@ -99,6 +101,11 @@ impl ReceiveWindow {
         };
         let (tuning, edge) = (Some(tuning), Sequence::SYN);
         Self { offer: room.min(limit), limit, mss, tuning, unread: None, edge, reads_at: None }
+    }
+
+    /// Asks memory for what every segment needs of it.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.offer);
     }
 
     /// The buffer that is offered.

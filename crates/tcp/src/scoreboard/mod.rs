@@ -21,41 +21,42 @@ use std::time::Duration;
 
 /// Segments sent and not yet acknowledged, in order.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     sent: VecDeque<Sent>,
-    /// The number of the first of them.
-    first: u64,
-    /// All transmissions so far.
-    transmissions: u64,
-    /// What each segment counts against the window; `None`: its payload.
-    unit: Option<Bytes>,
     in_flight: Bytes,
     lost: usize,
+    /// Kept where somebody asks for it.
+    pub(crate) rate: Option<Box<DeliveryRate>>,
+    /// The number of the first of those sent.
+    first: u64,
+    /// What each segment counts against the window; `None`: its payload.
+    unit: Option<Bytes>,
+    /// All transmissions so far.
+    transmissions: u64,
     /// All that was ever found lost.
     total_lost: Bytes,
     sacked: usize,
     /// Repetitions on the way.
     repeated: usize,
-    /// No segment before this one is lost.
-    lost_from: u64,
-    /// The ranges that the last acknowledgement named.
-    named: [Option<SackBlock>; MOST_BLOCKS],
-    delivered: Option<Delivery>,
-    /// RACK has judged every segment before this one as it was first sent.
-    judged: u64,
-    /// What was sent again, in the order of sending; entries that no longer hold are skipped.
-    repeats: VecDeque<Repeat>,
     /// RFC 6675's rule has judged every segment before this one, and that many of those had arrived.
     counted: u64,
     counted_sacked: usize,
+    delivered: Option<Delivery>,
     least_rtt: Duration,
     /// The furthest number known to have arrived, and by how many bytes it was beyond something that came later without being repeated.
     furthest: Sequence,
     displacement: Bytes,
+    /// What was sent again, in the order of sending; entries that no longer hold are skipped.
+    repeats: VecDeque<Repeat>,
     /// Segments that are the last of a packet in the host's memory.
     packet_ends: u32,
-    /// Kept where somebody asks for it.
-    pub(crate) rate: Option<Box<DeliveryRate>>,
+    /// RACK has judged every segment before this one as it was first sent.
+    judged: u64,
+    /// No segment before this one is lost.
+    lost_from: u64,
+    /// The ranges that the last acknowledgement named.
+    named: [Option<SackBlock>; MOST_BLOCKS],
 }
 
 /// What is known of arrivals: the latest segment in the order of sending (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq), and the age of
@@ -105,15 +106,15 @@ impl Scoreboard {
     /// Asks memory for what says whether there are any.
     pub(crate) fn look_at(&self) {
         look_at(&self.sent);
-        look_at(&self.in_flight);
     }
 
     /// Asks memory for what acknowledgements read and change.
     pub(crate) fn look_at_sent(&self) {
+        look_at(&self.unit);
         look_at(&self.delivered);
-        look_at(&self.judged);
-        look_at(&self.furthest);
-        self.sent.front().into_iter().chain(self.sent.back()).for_each(look_at);
+        look_at(&self.repeats);
+        // Mostly two are acknowledged at once.
+        [self.sent.front(), self.sent.get(1), self.sent.back()].into_iter().flatten().for_each(look_at);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
