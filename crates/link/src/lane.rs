@@ -2,7 +2,8 @@
 //!
 //! Most ways of a large network are no more than this, and then nothing need be played: a packet is served when the one before it is
 //! done, or at once (Lindley 1952), so that its exit follows from what has entered before. Lanes do to the nanosecond what a
-//! [`Channel`](crate::Channel) does, take a few words of memory each, and need no timer.
+//! [`Channel`](crate::Channel) does, take a few words of memory each, and need no timer. What waits is known by the sizes of packets alone,
+//! as the service of each begins when that of the one before it ends.
 //!
 //! What lanes of one kind have in common is kept once, in a [`LaneKind`]. Left out is everything else that a direction may have:
 //! [`LaneKind::of`] tells whether that is something. Time that a packet would leave after the end of time is that end.
@@ -57,22 +58,40 @@ impl LaneKind {
     }
 }
 
-/// One way of some [`LaneKind`], which is to be the same in every call. At the beginning it is empty.
+/// One way of some [`LaneKind`], which is to be the same in every call. At the beginning it is empty. In large networks lanes are many, and
+/// mostly not in the cache: all of one is in one line of it, unless packets of several sizes wait.
 #[derive(Debug, Clone, Default)]
+#[repr(align(64))]
 pub struct Lane {
-    /// When all that has entered is done, exactly: whole nanoseconds, and a fraction with the pace's denominator.
-    end: u64,
+    /// When all that has entered is done.
+    end: Moment,
+    queue: Queue,
+}
+
+/// A time, exactly: whole nanoseconds, and a fraction with the pace's denominator.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    nanos: u64,
     fraction: u64,
-    /// Absent until a packet had to wait that counts: most of many lanes never have a queue, and those of a large network are kept small.
-    queue: Option<Box<Queue>>,
 }
 
 /// What waits, of a lane that counts.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::box_collection, reason = "they are few, and the rest of a lane fills its line of the cache")]
 struct Queue {
-    /// When the service of each packet begins, and its size.
-    waiting: VecDeque<(Instant, u32)>,
+    /// When the service of the first begins, if there is one.
+    begin: Moment,
     queued: Count,
+    /// The first and those behind it that are as large, then others.
+    first: Run,
+    others: Option<Box<VecDeque<Run>>>,
+}
+
+/// Packets of one size.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    packets: u32,
+    bytes: u32,
 }
 
 impl Lane {
@@ -81,49 +100,48 @@ impl Lane {
     #[inline]
     pub fn enter(&mut self, kind: &LaneKind, now: Instant, bytes: Bytes) -> Option<Instant> {
         let Some(pace) = &kind.pace else { return Some(now + kind.delay) };
-        let free = self.free();
-        if free <= now {
-            (self.end, self.fraction) = (now.as_nanos(), 0);
+        if self.free() <= now {
+            self.end = Moment { nanos: now.as_nanos(), fraction: 0 };
         } else if kind.counts {
-            let queue = self.queue.get_or_insert_default();
-            if !kind.limit.admits(queue.at(now), bytes) {
+            if !kind.limit.admits(self.queue.at(pace, now), bytes) {
                 return None;
             }
-            queue.join(free, bytes);
+            self.queue.join(self.end, bytes);
         }
-        self.serve(pace, bytes);
+        self.end.pass(pace, bytes);
         Some(self.free() + kind.delay)
     }
 
     /// What waits at `now`, not counting the packet in service.
-    pub fn queued(&mut self, now: Instant) -> Count {
-        self.queue.as_mut().map_or(Count::default(), |queue| queue.at(now))
+    pub fn queued(&mut self, kind: &LaneKind, now: Instant) -> Count {
+        kind.pace.as_ref().map_or(Count::default(), |pace| self.queue.at(pace, now))
     }
 
     /// What may join what waits at `now`.
     pub fn room(&mut self, kind: &LaneKind, now: Instant) -> QueueLimit {
-        let waiting = self.queued(now);
+        let waiting = self.queued(kind, now);
         kind.limit.room(waiting)
     }
 
-    /// Asks memory for what a packet needs that enters. Whoever has thousands of lanes does that for several, first with `look` 0 for all
-    /// of them, then with 1 and 2 for what is found from there.
+    /// Asks memory for what a packet needs that enters: whoever has thousands of lanes does that for several first.
     #[inline]
-    pub fn look_at(&self, look: u32) {
-        match (look, &self.queue) {
-            (0, _) => look_at(self),
-            (1, Some(queue)) => look_at(&**queue),
-            (2, Some(queue)) => queue.look_at(),
-            _ => {}
-        }
+    pub fn look_at(&self) {
+        look_at(self);
     }
 
     /// When the serializer has nothing to do any more: the event is rounded up to the next nanosecond, the sum is not.
     pub const fn free(&self) -> Instant {
-        Instant::from_nanos(self.end.saturating_add((self.fraction > 0) as u64))
+        self.end.rounded_up()
+    }
+}
+
+impl Moment {
+    const fn rounded_up(self) -> Instant {
+        Instant::from_nanos(self.nanos.saturating_add((self.fraction > 0) as u64))
     }
 
-    fn serve(&mut self, pace: &Pace, bytes: Bytes) {
+    /// Moves on by the service of a packet.
+    fn pass(&mut self, pace: &Pace, bytes: Bytes) {
         let size = bytes.get().saturating_add(pace.overhead);
         let work = u128::from(size) * u128::from(pace.nanos) + u128::from(self.fraction);
         let span = match u64::try_from(work) {
@@ -137,28 +155,39 @@ impl Lane {
                 u64::try_from(work / bytes).unwrap_or(u64::MAX)
             }
         };
-        self.end = self.end.saturating_add(span);
+        self.nanos = self.nanos.saturating_add(span);
     }
 }
 
 impl Queue {
-    /// Asks memory for the first that waits and for the place behind the last.
-    fn look_at(&self) {
-        self.waiting.front().into_iter().chain(self.waiting.back()).for_each(look_at);
-    }
-
     /// What waits at `now`: whose service has begun does not any more.
-    fn at(&mut self, now: Instant) -> Count {
-        while let Some((_, bytes)) = self.waiting.pop_front_if(|(begin, _)| *begin <= now) {
-            self.queued.remove(Bytes::new(bytes.into()));
+    fn at(&mut self, pace: &Pace, now: Instant) -> Count {
+        while self.first.packets > 0 && self.begin.rounded_up() <= now {
+            let bytes = Bytes::new(self.first.bytes.into());
+            self.begin.pass(pace, bytes);
+            self.queued.remove(bytes);
+            self.first.packets -= 1;
+            if self.first.packets == 0 {
+                self.first = self.others.as_mut().and_then(|others| others.pop_front()).unwrap_or_default();
+            }
         }
         self.queued
     }
 
-    /// A packet waits until its service begins.
-    fn join(&mut self, begin: Instant, bytes: Bytes) {
+    /// A packet waits until all before it is done, which is at `end`; whose service had begun by now has been taken out.
+    fn join(&mut self, end: Moment, bytes: Bytes) {
         self.queued.add(bytes);
-        self.waiting.push_back((begin, u32::try_from(bytes.get()).unwrap_or(u32::MAX)));
+        let new = Run { packets: 1, bytes: u32::try_from(bytes.get()).unwrap_or(u32::MAX) };
+        if self.first.packets == 0 {
+            (self.begin, self.first) = (end, new);
+            return;
+        }
+        let last = self.others.as_mut().and_then(|others| others.back_mut()).unwrap_or(&mut self.first);
+        if last.bytes == new.bytes && last.packets < u32::MAX {
+            last.packets += 1;
+        } else {
+            self.others.get_or_insert_default().push_back(new);
+        }
     }
 }
 
@@ -194,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_takes_three_words() {
-        assert_eq!(size_of::<Lane>(), 24);
+    fn a_lane_takes_a_line_of_the_cache() {
+        assert_eq!((size_of::<Lane>(), align_of::<Lane>()), (64, 64));
     }
 }

@@ -367,7 +367,7 @@ proptest! {
             let exit = lane.enter(&kind, at, packet.bytes);
             fates.push((exit.unwrap_or(at), packet.id, exit.is_some()));
             let room = channel.queue_room(Port::Gateway);
-            prop_assert_eq!(lane.queued(at), channel.counters(Direction::Down).queued);
+            prop_assert_eq!(lane.queued(&kind, at), channel.counters(Direction::Down).queued);
             prop_assert_eq!(lane.room(&kind, at), room);
             prop_assert_eq!(lane.free() <= at, channel.is_free(Port::Gateway));
         }

@@ -17,7 +17,7 @@ pub(crate) struct Client {
     /// The first of its servers, and how many it has.
     servers: (u32, u32),
     /// Present from the first page on.
-    pub(crate) browser: Option<Box<Browser>>,
+    pub(crate) browser: Option<Browser>,
     wish: Wish,
     /// A page is being loaded.
     pub(crate) is_loading: bool,
@@ -143,7 +143,7 @@ impl Client {
     fn ask(&mut self, now: Instant, http: HttpConfig) {
         let Wish::Each { page, arrivals, next, .. } = &mut self.wish else { return };
         if let Some(page) = page.take() {
-            self.browser = Some(Box::new(Browser::new(now, page, http)));
+            self.browser = Some(Browser::new(now, page, http));
             *next = 1;
         }
         let Some(browser) = &mut self.browser else { return };
@@ -189,7 +189,7 @@ impl Client {
         self.is_loading = page.is_some();
         match (page, &mut self.browser) {
             (Some(page), Some(browser)) => browser.next_page(now, page),
-            (Some(page), none) => *none = Some(Box::new(Browser::new(now, page, http))),
+            (Some(page), none) => *none = Some(Browser::new(now, page, http)),
             (None, _) => {}
         }
     }

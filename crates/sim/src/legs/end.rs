@@ -7,8 +7,9 @@ use farhop_tcp::Endpoint;
 use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
 
-/// What carries an end's bytes.
+/// What carries an end's bytes. What it is stands before it.
 #[derive(Debug)]
+#[repr(u8)]
 #[expect(clippy::large_enum_variant, reason = "nearly all ends are TCP's, which are better where they are looked for")]
 pub(super) enum Transport {
     Tcp(Endpoint),
@@ -23,26 +24,30 @@ pub(super) enum Transport {
     Carrier,
 }
 
-/// One end.
+/// One end. The first line of the processor's cache has what is the end's own, the second begins with the transport.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct End {
-    pub(super) transport: Transport,
     /// When a wake-up is scheduled, if one is.
     pub(super) wake: Option<Instant>,
     pub(super) owner: Owner,
     pub(super) is_closed: bool,
-    /// What is coming, less what has arrived, the first and those behind it: most often there is one, and it is better here than
-    /// somewhere else in memory. Over QUIC streams say what is what.
-    first: Option<Message>,
-    others: VecDeque<Message>,
-    /// The last bytes that were written here, of which it is decided as they are sent what they are.
-    pub(super) undecided: Bytes,
-    /// What the owner was last said not to have read; of a flow, what it really has not.
-    pub(super) unread: Bytes,
-    /// Something has arrived since.
+    /// Something has arrived since `unread` was said.
     has_arrived: bool,
     /// The owner has ever not read something, so that the transport waits to be told.
     has_held: bool,
+    /// What is coming, less what has arrived, the first and those behind it (`others`): most often there is one, and it is better here than
+    /// somewhere else in memory. Over QUIC streams say what is what.
+    first: Option<Message>,
+    /// Of the first, what has arrived since the owner was told of some, and how much that must be until the owner is told again.
+    come: Bytes,
+    awaited: Bytes,
+    /// The last bytes that were written here, of which it is decided as they are sent what they are.
+    pub(super) undecided: Bytes,
+    pub(super) transport: Transport,
+    others: VecDeque<Message>,
+    /// What the owner was last said not to have read; of a flow, what it really has not.
+    pub(super) unread: Bytes,
 }
 
 impl End {
@@ -54,6 +59,8 @@ impl End {
             is_closed: false,
             first: None,
             others: VecDeque::new(),
+            come: Bytes::ZERO,
+            awaited: Bytes::ZERO,
             undecided: Bytes::ZERO,
             unread: Bytes::ZERO,
             has_arrived: false,
@@ -64,18 +71,19 @@ impl End {
     /// Asks memory for what is not the transport's, and for what tells which that is.
     #[inline]
     pub(super) fn look_at(&self) {
-        look_at(&self.transport);
         look_at(&self.wake);
-        look_at(&self.owner);
-        look_at(&self.first);
-        look_at(&self.has_held);
+        look_at(&self.transport);
     }
 
-    /// Asks memory for what a timer needs that mostly has moved on.
-    pub(super) fn look_at_timer(&self) {
-        look_at(&self.wake);
-        if let Transport::Tcp(endpoint) = &self.transport {
-            endpoint.look_at_timer();
+    /// Asks memory for what a timer needs that mostly has moved on, look by look.
+    pub(super) fn look_at_timer(&self, look: u32) {
+        match (look, &self.transport) {
+            (0, transport) => {
+                look_at(&self.wake);
+                look_at(transport);
+            }
+            (1, Transport::Tcp(endpoint)) => endpoint.look_at_timer(),
+            _ => {}
         }
     }
 
@@ -115,27 +123,53 @@ impl End {
 
     /// More is coming.
     pub(super) fn expect(&mut self, message: Message) {
-        match self.others.back_mut().or(self.first.as_mut()) {
-            Some(last) if last.exchange == message.exchange => last.bytes += message.bytes,
-            Some(_) => self.others.push_back(message),
-            None => self.first = Some(message),
+        // Without a first there are no others.
+        let Some(first) = &mut self.first else {
+            self.first = Some(message);
+            return;
+        };
+        let last = self.others.back_mut().unwrap_or(first);
+        if last.exchange == message.exchange {
+            last.bytes += message.bytes;
+        } else {
+            self.others.push_back(message);
         }
     }
 
-    /// Of `bytes` that have arrived, those of the first message; the rest stays in `bytes`.
+    /// Of `bytes` that have arrived, those of the first message, with what came of it before, unless the owner awaits more of it than that;
+    /// the rest stays in `bytes`.
     pub(super) fn next_part(&mut self, bytes: &mut Bytes) -> Option<Message> {
         if *bytes == Bytes::ZERO {
             return None;
         }
         self.has_arrived = true;
         let first = self.first.as_mut()?;
-        let part = Message { bytes: first.bytes.min(*bytes), ..*first };
-        *bytes -= part.bytes;
-        first.bytes -= part.bytes;
+        let part = first.bytes.min(*bytes);
+        *bytes -= part;
+        first.bytes -= part;
+        self.come += part;
+        if first.bytes > Bytes::ZERO && self.come < self.awaited {
+            return None;
+        }
+        let part = Message { bytes: core::mem::take(&mut self.come), ..*first };
+        self.awaited = Bytes::ZERO;
         if first.bytes == Bytes::ZERO {
             self.first = self.others.pop_front();
         }
         Some(part)
+    }
+
+    /// Whether the owner is told when so much more has arrived.
+    pub(super) fn is_told_with(&self, bytes: Bytes) -> bool {
+        self.come + bytes >= self.awaited
+    }
+
+    /// Until so much more of an exchange has come, or the whole message, the owner need not be told of any, if it is the exchange whose bytes
+    /// come next.
+    pub(super) fn awaits(&mut self, awaited: Message) {
+        if self.next_exchange() == Some(awaited.exchange) {
+            self.awaited = awaited.bytes;
+        }
     }
 
     /// The owner has not read so much. Returns whether the other end is to hear of it.
@@ -148,5 +182,39 @@ impl End {
             endpoint.hold(now, unread);
         }
         is_news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    /// What the owner is told of when so many bytes arrive.
+    fn told(end: &mut End, bytes: u64) -> Vec<(Exchange, u64)> {
+        let mut bytes = Bytes::new(bytes);
+        std::iter::from_fn(|| end.next_part(&mut bytes)).map(|part| (part.exchange, part.bytes.get())).collect()
+    }
+
+    #[test]
+    fn the_owner_is_told_when_what_it_awaits_has_come_or_the_message_ends() {
+        let [first, second] = [0, 1].map(Exchange::Object);
+        let message = |exchange, bytes| Message { exchange, bytes: Bytes::new(bytes) };
+        let mut end = End::new(Transport::Carrier, Owner::Nobody);
+        end.expect(message(first, 100));
+        end.expect(message(second, 50));
+        assert_eq!(told(&mut end, 10), [(first, 10)], "nothing is awaited");
+        end.awaits(message(second, 5));
+        assert_eq!(told(&mut end, 3), [(first, 3)], "it is not the second's turn");
+        end.awaits(message(first, 60));
+        assert_eq!((end.is_told_with(Bytes::new(59)), end.is_told_with(Bytes::new(60))), (false, true));
+        assert_eq!([told(&mut end, 30), told(&mut end, 29), told(&mut end, 1)], [vec![], vec![], vec![(first, 60)]]);
+        end.awaits(message(first, 1000));
+        assert_eq!([told(&mut end, 20), told(&mut end, 11)], [vec![], vec![(first, 27), (second, 4)]]);
+    }
+
+    #[test]
+    fn what_is_the_ends_own_takes_one_line_of_the_cache() {
+        assert_eq!(offset_of!(End, transport), 64);
     }
 }

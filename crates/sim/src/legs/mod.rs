@@ -289,15 +289,16 @@ impl Legs {
         }
     }
 
-    /// Asks memory for an end whose timer runs out; most often that has moved on.
-    pub(crate) fn look_at_timer(&self, leg: u32, side: Side) {
-        self.legs[leg].ends[side as usize].look_at_timer();
+    /// Asks memory for an end whose timer runs out, look by look; most often that has moved on.
+    #[inline(always)]
+    pub(crate) fn look_at_timer(&self, look: u32, leg: u32, side: Side) {
+        self.legs[leg].ends[side as usize].look_at_timer(look);
     }
 
-    /// Asks memory for what a packet needs that reaches an end, look by look. Returns the owner and what the packet belongs to, once that
-    /// can be known.
+    /// Asks memory for what a packet of this size needs that reaches an end, look by look. Returns the owner and what the packet belongs to,
+    /// once that can be known, if the owner will be told.
     #[inline(always)]
-    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side) -> Option<(Owner, Option<Exchange>)> {
+    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side, bytes: Bytes) -> Option<(Owner, Option<Exchange>)> {
         let Leg { in_flight, ends, .. } = &self.legs[leg];
         let end = &ends[side as usize];
         if look == 0 {
@@ -308,7 +309,7 @@ impl Legs {
         if let Transport::Tcp(endpoint) = &end.transport {
             endpoint.look_at(look - 1);
         }
-        Some((end.owner, end.next_exchange()))
+        end.is_told_with(bytes).then(|| (end.owner, end.next_exchange()))
     }
 
     /// How many legs there are.
@@ -372,14 +373,21 @@ impl Legs {
     }
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
-    pub(crate) fn handle_timeout(&mut self, now: Instant, leg: u32, side: Side) -> bool {
-        let end = self.end(leg, side);
-        let counts = end.wake == Some(now);
-        if counts {
-            end.wake = None;
-            self.busy_end(leg, side).handle_timeout(now);
-        }
-        counts
+    pub(crate) fn wake(&mut self, now: Instant, leg: u32, side: Side) -> bool {
+        self.end(leg, side).wake.take_if(|wake| *wake == now).is_some()
+    }
+
+    /// Whether nothing comes of waking an end: its deadline has moved away, and nobody else waits for what it has to say.
+    pub(crate) fn sleeps_on(&self, now: Instant, leg: u32, side: Side) -> bool {
+        let End { transport, owner, .. } = &self.legs[leg].ends[side as usize];
+        let is_at_an_end_of_the_chain = matches!(owner, Owner::Browser { .. } | Owner::Origin { .. } | Owner::Nobody);
+        let Transport::Tcp(endpoint) = transport else { return false };
+        is_at_an_end_of_the_chain && endpoint.next_timeout().is_none_or(|due| due > now)
+    }
+
+    /// An end does what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, leg: u32, side: Side) {
+        self.busy_end(leg, side).handle_timeout(now);
     }
 
     /// What an endpoint of TCP has to say.
@@ -401,9 +409,14 @@ impl Legs {
         Some(due)
     }
 
-    /// Of `bytes` that arrived at one end, those of the first message; the rest stays in `bytes`.
+    /// Of `bytes` that arrived at one end, those of the first message that its owner is told of; the rest stays in `bytes`.
     pub(crate) fn next_part(&mut self, leg: u32, side: Side, bytes: &mut Bytes) -> Option<Message> {
         self.end(leg, side).next_part(bytes)
+    }
+
+    /// The owner of an end need not be told of what comes next in this exchange until so much has, or all.
+    pub(crate) fn awaits(&mut self, leg: u32, side: Side, awaited: Message) {
+        self.end(leg, side).awaits(awaited);
     }
 
     /// What was written at one end and has not begun its way.

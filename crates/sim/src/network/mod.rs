@@ -199,33 +199,28 @@ impl<P: Content> Network<P> {
         self.leave(now, span, parcel, events);
     }
 
-    /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches.
+    /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches, and its
+    /// size.
     #[inline(always)]
-    pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side)> {
-        if parcel.ahead == parcel.to {
-            if look == 0 {
+    pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side, Bytes)> {
+        let arrives = parcel.ahead == parcel.to;
+        if look == 0 {
+            if arrives {
                 self.contents.look_at(parcel.content);
             }
             // What answers it goes back.
-            self.look_at_lanes(look, parcel.to, parcel.from.other(), parcel);
-            return Some((parcel.leg, parcel.from.other()));
+            let from = if arrives { parcel.from.other() } else { parcel.from };
+            self.look_at_lanes(parcel.ahead, from, parcel);
         }
-        self.look_at_lanes(look, parcel.ahead, parcel.from, parcel);
-        None
+        arrives.then(|| (parcel.leg, parcel.from.other(), Bytes::new(parcel.bytes.into())))
     }
 
     #[inline(always)]
-    fn look_at_lanes(&self, look: u32, place: Place, from: Side, parcel: &Parcel) {
-        // Behind the first lane packets are spread out, so that mostly no queue need be looked for there.
-        let reach = match look {
-            0 => 3,
-            1 | 2 => 1,
-            _ => 0,
-        };
-        for span in &self.ways[from as usize][place as usize][..reach] {
-            let Some(span) = *span else { return };
+    fn look_at_lanes(&self, place: Place, from: Side, parcel: &Parcel) {
+        for span in self.ways[from as usize][place as usize] {
+            let Some(span) = span else { return };
             if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
-                lanes.look_at(look, lane_of(span, from, parcel));
+                lanes.look_at(lane_of(span, from, parcel));
             }
         }
     }

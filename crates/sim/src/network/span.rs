@@ -173,10 +173,10 @@ impl Lanes {
         self.lanes[number as usize].enter(&self.kind, now, bytes)
     }
 
-    /// Asks memory for a lane, look by look.
+    /// Asks memory for a lane.
     #[inline]
-    pub(super) fn look_at(&self, look: u32, number: u32) {
-        self.lanes[number as usize].look_at(look);
+    pub(super) fn look_at(&self, number: u32) {
+        self.lanes[number as usize].look_at();
     }
 
     /// Whether what enters a lane has to wait.
@@ -191,12 +191,12 @@ impl Lanes {
 
     /// What waits in one of them.
     pub(super) fn queued(&mut self, now: Instant, number: u32) -> Bytes {
-        self.lanes[number as usize].queued(now).bytes
+        self.lanes[number as usize].queued(&self.kind, now).bytes
     }
 
     /// What waits in all of them together.
     pub(super) fn all_queued(&mut self, now: Instant) -> Bytes {
-        self.lanes.iter_mut().map(|lane| lane.queued(now).bytes).sum()
+        self.lanes.iter_mut().map(|lane| lane.queued(&self.kind, now).bytes).sum()
     }
 }
 

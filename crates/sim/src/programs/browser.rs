@@ -110,13 +110,19 @@ impl Browser {
         match (look, exchange) {
             (0, _) => {
                 look_at(&self.objects);
+                look_at(&self.page);
+                look_at(&self.references);
                 look_at(&self.has_news);
             }
-            (_, Some(Exchange::Object(number))) => {
-                if let Some(progress) = self.objects.get(number as usize) {
+            (1, Some(Exchange::Object(number))) => {
+                let number = number as usize;
+                if let (Some(progress), Some(object)) = (self.objects.get(number), self.page.objects.get(number)) {
                     look_at(&progress.come);
                     look_at(&progress.first_byte);
+                    look_at(&object.size);
+                    look_at(&object.response_header_bytes);
                 }
+                self.references.get(number).into_iter().for_each(look_at);
             }
             _ => {}
         }
@@ -224,6 +230,13 @@ impl Browser {
         }
         self.end_response(now, connection as usize, object);
         self.objects[object].request.map(|request| now - request)
+    }
+
+    /// How much more of an exchange must come until that means something, if it is known: until then [`Browser::received`] need not be called.
+    pub(crate) fn awaits(&self, exchange: Exchange) -> Option<Message> {
+        let Exchange::Object(number) = exchange else { return None };
+        let progress = self.objects.get(number as usize)?;
+        Some(Message { exchange, bytes: progress.next.saturating_sub(progress.come) })
     }
 
     fn end_response(&mut self, now: Instant, number: usize, object: usize) {
@@ -378,6 +391,7 @@ mod tests {
         let named = browser.page().discovered_at(1) + HTTP.response_header_bytes;
         browser.received(at(20), 0, part(0, named - Bytes::new(1)));
         assert_eq!(actions(&mut browser, 20), []);
+        assert_eq!(browser.awaits(Exchange::Object(0)), Some(part(0, Bytes::new(1))), "the last byte of the tag");
         browser.received(at(21), 0, part(0, Bytes::new(1)));
         assert_eq!(actions(&mut browser, 21), [Action::Request { connection: 0, object: 1 }]);
     }

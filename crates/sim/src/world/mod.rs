@@ -127,8 +127,8 @@ impl<'a> World<'a> {
                 self.network.settle(at, &mut self.events);
             }
             Event::End { leg, side } => {
-                if self.legs.handle_timeout(at, leg, side) {
-                    self.drain(leg, side)?;
+                if self.legs.wake(at, leg, side) {
+                    self.wake_end(leg, side)?;
                 }
             }
             Event::Trunk(terminal) => self.open_trunk(terminal)?,
@@ -247,12 +247,12 @@ impl Looks<Event> for Outlook<'_> {
     fn look<const LOOK: u32>(&self, event: &Event) {
         match event {
             Event::Exit(parcel) => {
-                let Some((leg, side)) = self.network.look_at(LOOK, parcel) else { return };
-                if let Some((Owner::Browser { client, .. }, exchange)) = self.legs.look_at(LOOK, leg, side) {
+                let Some((leg, side, bytes)) = self.network.look_at(LOOK, parcel) else { return };
+                if let Some((Owner::Browser { client, .. }, exchange)) = self.legs.look_at(LOOK, leg, side, bytes) {
                     self.clients[client as usize].look_at(LOOK - 1, exchange);
                 }
             }
-            Event::End { leg, side } if LOOK == 0 => self.legs.look_at_timer(*leg, *side),
+            Event::End { leg, side } => self.legs.look_at_timer(LOOK, *leg, *side),
             _ => {}
         }
     }

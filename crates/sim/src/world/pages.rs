@@ -13,8 +13,8 @@ use farhop_units::Bytes;
 use farhop_web::HttpVersion;
 
 impl World<'_> {
-    /// A part of a response has reached a browser.
-    pub(super) fn browse(&mut self, client: u32, connection: u32, part: Message) {
+    /// A part of a response has reached a browser at the near end of a leg.
+    pub(super) fn browse(&mut self, leg: u32, (client, connection): (u32, u32), part: Message) {
         let Some(browser) = &mut self.clients[client as usize].browser else { return };
         let took = browser.received(self.now, connection, part);
         if self.boxes.is_behind(client) {
@@ -25,6 +25,8 @@ impl World<'_> {
                 Some(arrival) => self.metrics.request(self.now - arrival.at, arrival.is_sample),
                 None => self.metrics.object(self.now, took),
             }
+        } else if let Some(awaited) = browser.awaits(part.exchange) {
+            self.legs.awaits(leg, Side::Near, awaited);
         }
         self.wake(client);
     }

@@ -64,15 +64,25 @@ impl World<'_> {
             _ => {}
         }
         self.rearm_end(leg, side);
+        self.legs.reclaim(self.now, leg);
         Ok(())
     }
 
-    /// Sees to an end's timer, and to a leg that is over.
+    /// An end is woken.
+    pub(super) fn wake_end(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
+        if self.legs.sleeps_on(self.now, leg, side) && self.network.tracer().is_none() {
+            self.rearm_end(leg, side);
+            return Ok(());
+        }
+        self.legs.handle_timeout(self.now, leg, side);
+        self.drain(leg, side)
+    }
+
+    /// Sees to an end's timer.
     fn rearm_end(&mut self, leg: u32, side: Side) {
         if let Some(due) = self.legs.rearm(leg, side) {
             self.events.push(due, Event::End { side, leg });
         }
-        self.legs.reclaim(self.now, leg);
     }
 
     /// The same for what is not TCP.
@@ -91,6 +101,7 @@ impl World<'_> {
         }
         self.network.settle(self.now, &mut self.events);
         self.rearm_end(leg, side);
+        self.legs.reclaim(self.now, leg);
         Ok(())
     }
 
@@ -171,7 +182,7 @@ impl World<'_> {
             Owner::Opener { .. } if part.exchange == Exchange::Connect => {
                 self.events.push(self.now, Event::Connect(leg));
             }
-            Owner::Browser { client, connection } => self.browse(client, connection, part),
+            Owner::Browser { client, connection } => self.browse(leg, (client, connection), part),
             Owner::Origin { client } => self.serve(leg, client, part),
             Owner::Prefetcher { client } => self.ask_box(leg, client, part),
             Owner::Proxy { client } => self.ask_terminal(leg, client, part),
