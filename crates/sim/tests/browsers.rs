@@ -97,6 +97,16 @@ fn what_http_3_waits_for_room_is_predicted() {
     }
 }
 
+/// RFC 9002 §7.7: what BBR spreads over time may leave ahead of its pace, by as much as the first window has.
+#[test]
+fn bursts_of_http_3_are_not_spread_by_bbr() {
+    let quic = ["http.version=3", "tcp.congestion=bbr", "page.objects=1"];
+    for size in ["page.size=14 kB", "page.size=20 kB"] {
+        let (error, _) = beside_the_model("demo", &[&quic[..], &[size]].concat()).expect("nothing is late");
+        assert!(error.abs() < 0.001, "{size}: {:.2} % off", 100.0 * error);
+    }
+}
+
 /// A server's first flight waits for a small window, which the end of the handshake fills, too; the client's first answer is a full packet.
 #[test]
 fn the_handshake_of_http_3_takes_as_long_as_predicted() {

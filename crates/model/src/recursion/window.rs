@@ -98,6 +98,11 @@ impl Window {
         Some((Pace::measured(rtt, self.size).scaled(SPREADING.0, SPREADING.1), burst))
     }
 
+    /// How much may leave ahead of a pace, where bursts are bounded so.
+    pub(crate) fn burst(&self) -> Option<u64> {
+        self.burst
+    }
+
     /// Whether the controller says how fast packets may leave.
     pub(crate) fn is_spread(&self) -> bool {
         self.burst.is_some()

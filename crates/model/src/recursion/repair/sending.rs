@@ -28,8 +28,12 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// A segment leaves; time that was lost before counts, but for at most half a segment.
-    fn send(&mut self, now: Ticks, payload: u64, rate: Rate) {
+    /// A segment leaves; time that was lost before counts, but for at most half a segment. QUIC's bursts are bounded otherwise.
+    fn send(&mut self, now: Ticks, payload: u64, rate: Rate, has_bursts: bool) {
+        if has_bursts {
+            self.free = self.free.max(now) + Ticks::of(rate.transmission_time(Bytes::new(payload)));
+            return;
+        }
         self.sent = self.sent.saturating_add(1);
         if self.sent >= FIRST_PACED {
             let span = Ticks::of(rate.transmission_time(Bytes::new(payload)));
@@ -47,7 +51,8 @@ impl Repair {
         (sender.is_calm, sender.oldest) = (self.phase == Phase::Open, self.board.first_sent());
         sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
         let goes_on = self.repeat_now || sender.batch.is_leaving();
-        let waits = self.bbr.is_some() && self.pacer.free > now && !goes_on;
+        let paced = self.paced(sender);
+        let waits = self.bbr.is_some() && paced > now && !goes_on;
         let mut piece = if waits { None } else { self.next_piece(sender, now) };
         if piece.is_none() {
             sender.batch = Batch::default();
@@ -55,12 +60,18 @@ impl Repair {
                 piece = self.next_piece(sender, now);
             }
         }
-        self.pacer.due = if waits && self.wants_to_send(sender) { self.pacer.free } else { Ticks::NEVER };
+        self.pacer.due = if waits && self.wants_to_send(sender) { paced } else { Ticks::NEVER };
         match &piece {
             Some(piece) => self.note_sent(sender, now, piece),
             None => self.settle(sender, now),
         }
         piece
+    }
+
+    /// When the next segment may leave, which may be ahead of the pace by a burst (RFC 9002 §7.7).
+    fn paced(&self, sender: &Sender) -> Ticks {
+        let (Some(rate), Some(burst)) = (self.pacing_rate(), sender.window.burst()) else { return self.pacer.free };
+        self.pacer.free.since(Ticks::of(rate.transmission_time(Bytes::new(burst))))
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -122,7 +133,7 @@ impl Repair {
             reduction.note_sent(charge);
         }
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.send(now, piece.payload, rate);
+            self.pacer.send(now, piece.payload, rate, sender.window.burst().is_some());
         }
         if !sender.timer.is_set() {
             sender.timer = sender.retransmission(now);
