@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Points that a thread takes at once.
-const PIECE: usize = 64;
+const PIECE: usize = 16;
 
 /// Formulas alone.
 pub(crate) fn predict(args: &Predict) -> Result<ExitCode, CliError> {
