@@ -596,3 +596,6 @@ pub(crate) fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<I
         (one, other) => one.or(other),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -317,7 +317,11 @@ mod tests {
                 window.tuning.as_ref().map(|tuning| tuning.last_round)
             };
             (0..20).for_each(|_| _ = arrive(RTT * 2, None));
-            arrive(RTT * 3 - Duration::from_micros(100), reads)
+            let ended = arrive(RTT * 3 - Duration::from_micros(100), reads);
+            // The next one begins then, too.
+            let known = (0..40).map(|_| arrive(RTT * 3 + Duration::from_millis(10), None)).last();
+            assert_eq!(Some(arrive(RTT * 4 - Duration::from_micros(50), None)), known);
+            ended
         };
         assert_eq!(last_round(None), Some(config.mss * LINUX_FIRST_ROUND));
         assert_eq!(last_round(Some(RTT * 3 - Duration::from_micros(1))), Some(config.mss * LINUX_FIRST_ROUND));
