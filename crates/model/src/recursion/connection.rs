@@ -6,10 +6,11 @@ use super::habits::Habits;
 use super::hello::Hello;
 use super::receiver::{Ack, Arrival, Receiver};
 use super::repair::Repair;
-use super::sender::{Hold, Piece, Sender};
+use super::sender::{Piece, Sender};
 use super::skip::Mark;
 use super::ticks::Ticks;
 use super::timers::Timer;
+use super::way::Story;
 use super::window::Window;
 use farhop_scenario::TcpConfig;
 use farhop_units::Bytes;
@@ -114,12 +115,18 @@ impl End {
         is_news
     }
 
-    /// Data arrived where nothing is to be repaired, and what it acknowledges is known.
+    /// An acknowledgement arrived where nothing is to be sent. Gives the timeout, when something may happen by itself, and whether anything
+    /// is still on the way.
+    #[inline(never)]
+    pub(crate) fn hear(&mut self, now: Ticks, ack: &Ack) -> (Ticks, Ticks, bool) {
+        self.sender.on_ack(now, ack);
+        (self.sender.timeout(), self.deadlines(), self.sender.in_flight() > 0)
+    }
+
+    /// Data arrived, from `start` on, where nothing is to be repaired, and what it acknowledges is known.
     #[inline(always)]
-    pub(crate) fn listen(&mut self, now: Ticks, packet: &Packet, timeout: Ticks) {
-        self.receiver.note_timestamp(packet.start, packet.sent);
-        let Packet { push, fin, sent, ack: Ack { echo, .. }, .. } = *packet;
-        let arrival = Arrival { now, payload: packet.payload(), push, fin, sent, echo };
+    pub(crate) fn listen(&mut self, start: u64, arrival: Arrival, timeout: Ticks) {
+        self.receiver.note_timestamp(start, arrival.sent);
         self.receiver.data_arrived(arrival, &self.sender.rtt, timeout);
     }
 
@@ -321,15 +328,13 @@ pub(crate) enum Kind {
     Fin,
 }
 
-/// A packet on its way: no more than 128 bytes, which are copied without a call.
+/// A packet on its way; what it waited for is its [`Story`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     pub(crate) arrival: Ticks,
     pub(crate) kind: Kind,
     pub(crate) push: bool,
     pub(crate) fin: bool,
-    /// Why it was not sent earlier.
-    pub(crate) hold: Hold,
     pub(crate) payload: u32,
     pub(crate) place: u32,
     /// Which user of the connection's place it belongs to.
@@ -341,11 +346,6 @@ pub(crate) struct Packet {
     pub(crate) sent: Ticks,
     /// Of segments only.
     pub(crate) ack: Ack,
-    /// Time in queues on the way, and with that on serializers.
-    pub(crate) waited: Ticks,
-    pub(crate) link: Ticks,
-    /// How the acknowledgement that it waited for was late: delayed, queued.
-    pub(crate) late: (Ticks, Ticks),
 }
 
 /// A connection's whole state.
@@ -474,6 +474,12 @@ impl Connection {
         earliest
     }
 
+    /// The same at a client that waits for an acknowledgement while data comes, as few do.
+    #[inline(never)]
+    pub(crate) fn settle_sender(&mut self, now: Ticks) {
+        self.settle_timer(Side::Client, now);
+    }
+
     /// The same at a client where nothing can happen but that a delayed acknowledgement is due.
     #[inline(always)]
     pub(crate) fn settle_delay(&mut self, now: Ticks) {
@@ -493,16 +499,16 @@ impl Connection {
 
     /// Data arrived at the client: what was the time since the last arrival spent on? `rtt` is without any wait. A delayed
     /// acknowledgement counts as far as it made a round longer than that: within one there is a wait in any case.
-    #[inline(always)]
-    pub(crate) fn note_arrival(&mut self, now: Ticks, packet: &Packet, rtt: Ticks) {
+    #[inline(never)]
+    pub(crate) fn note_arrival(&mut self, now: Ticks, story: &Story, rtt: Ticks) {
         let (round, span) = (now.since(self.round_start), now.since(self.last_arrival));
         let ends_round = round >= rtt;
         self.last_arrival = now;
         if ends_round {
             self.round_start = now;
         }
-        let held = if ends_round { packet.late.0.min(round.since(rtt)) } else { Ticks::ZERO };
-        self.ledger.note(Gap { span, link: packet.link, hold: packet.hold, held, queued: packet.late.1, ends_round });
+        let held = if ends_round { story.late.0.min(round.since(rtt)) } else { Ticks::ZERO };
+        self.ledger.note(Gap { span, link: story.link, hold: story.hold, held, queued: story.late.1, ends_round });
     }
 
     /// Notes which responses the next `payload` bytes of the server's stream belong to.

@@ -8,6 +8,7 @@ use super::breakdown::Ledger;
 use super::connection::{Content, Kind, Packet, Side};
 use super::load::{Load, Planned};
 use super::ticks::{Pace, Ticks};
+use super::way::Story;
 use std::collections::VecDeque;
 
 /// prefetch-2013 §4: of each packet 1414 B are content.
@@ -179,18 +180,16 @@ impl Load<'_> {
         if self.is_lost(&passage) {
             self.content_lost(object, part);
         } else {
-            let (arrival, link) = (passage.arrival, passage.waited + passage.served.rounded_up());
             let payload = u32::try_from(part.payload).unwrap_or(u32::MAX);
             let packet = Packet {
-                arrival,
+                arrival: passage.arrival,
                 kind: Kind::Content,
                 push: part.is_last,
                 payload,
                 start: object as u64,
-                link,
                 ..Packet::bare(NOWHERE, now)
             };
-            self.buffers.down.push(packet);
+            self.buffers.down.push(packet, || Story::of(&passage));
         }
         let contents = &mut self.buffers.contents;
         contents.free = now + interval;
@@ -257,10 +256,10 @@ impl Load<'_> {
         }
         if self.near.is_some() {
             let ledger = self.content_ledger(object);
-            self.come_near((NOWHERE, ledger), Content::Object(object), bytes, packet.link);
+            self.come_near((NOWHERE, ledger), Content::Object(object), bytes, self.story.link);
         } else if !self.buffers.browser.takes_quietly(object, bytes) {
             let ledger = self.content_ledger(object);
-            self.read_response((NOWHERE, ledger), object, bytes, packet.link);
+            self.read_response((NOWHERE, ledger), object, bytes, self.story.link);
         }
         self.act();
     }

@@ -110,7 +110,7 @@ mod tests {
             let (parameters, workload) = (Parameters::of(&scenario), Workload::of(&scenario.page).unwrap());
             let told = [Mode::Wary, Mode::Repairing].map(|mode| {
                 let mut recursion = Recursion::new();
-                let mut load = Load::new(&parameters, &workload, &mut recursion.buffers, mode);
+                let mut load = Load::new(&parameters, &workload, &mut recursion.buffers, mode, true);
                 let (ending, needless) = (load.run(), load.needless);
                 assert_eq!((ending, needless), (Ending::Complete, 2 * repetitions), "{profile} {delay} {mode:?}");
                 recursion.objects().collect::<Vec<_>>()

@@ -11,7 +11,6 @@ use super::browser::{Browser, Trigger};
 use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
-use super::fifo::Fifo;
 use super::flight;
 use super::near::{Legs, Near};
 use super::parameters::{Control, Http, Parameters, Tls};
@@ -20,6 +19,7 @@ use super::sender::Piece;
 use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::timers::Timers;
+use super::way::{Story, Way};
 use super::workload::Workload;
 use farhop_scenario::{HEADER_BYTES, Records};
 use std::collections::VecDeque;
@@ -87,8 +87,8 @@ pub(crate) enum Ending {
 /// Buffers that are used again from load to load.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    pub(crate) down: Fifo<Packet>,
-    pub(crate) up: Fifo<Packet>,
+    pub(crate) down: Way,
+    pub(crate) up: Way,
     pub(crate) connections: Vec<Connection>,
     pub(crate) timers: Timers,
     pub(crate) making: VecDeque<Making>,
@@ -105,9 +105,9 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    fn reset(&mut self, forms: (Records, Option<u64>), wanted: impl Iterator<Item = (usize, u8)>) {
-        self.down.clear();
-        self.up.clear();
+    fn reset(&mut self, forms: (Records, Option<u64>), wanted: impl Iterator<Item = (usize, u8)>, explains: bool) {
+        self.down.reset(explains);
+        self.up.reset(explains);
         self.making.clear();
         self.plans.clear();
         self.resolved.clear();
@@ -149,6 +149,8 @@ pub(crate) struct Load<'a> {
     pub(crate) mode: Mode,
     /// It is reckoned what arrivals wait for.
     pub(crate) explains: bool,
+    /// What the last packet that arrived had waited for, if it is.
+    pub(crate) story: Story,
     /// Trains are gone through at once: each packet is like the one before it, as long as nothing is repaired, and neither side knows what
     /// the other does ([`super::call`]).
     pub(crate) has_trains: bool,
@@ -166,6 +168,7 @@ impl<'a> Load<'a> {
         workload: &'a Workload,
         buffers: &'a mut Buffers,
         mode: Mode,
+        explains: bool,
     ) -> Self {
         let (mut down, mut up) = parameters.routes();
         if mode == Mode::Repairing {
@@ -176,7 +179,7 @@ impl<'a> Load<'a> {
         let urgency = |urgency: u8| if has_order { urgency } else { 0 };
         let wanted = workload.objects().iter().map(|object| (object.host, urgency(object.urgency)));
         let frame = parameters.frame().filter(|_| near.is_none());
-        buffers.reset((parameters.records(), frame), wanted);
+        buffers.reset((parameters.records(), frame), wanted, explains);
         buffers.legs.reset(near.map_or(0, |_| workload.objects().len()));
         Self {
             parameters,
@@ -194,7 +197,8 @@ impl<'a> Load<'a> {
             skipping: Skipping::default(),
             needless: 0,
             mode,
-            explains: true,
+            explains,
+            story: Story::default(),
             has_trains: mode != Mode::Repairing && parameters.carriers() <= 1,
             near,
             gave_up: false,
@@ -245,9 +249,13 @@ impl<'a> Load<'a> {
         }
         self.now = soonest;
         if down == soonest {
-            self.arrive(Side::Client);
+            if !self.take_in_train() {
+                self.arrive(Side::Client);
+            }
         } else if up == soonest {
-            self.arrive(Side::Server);
+            if !self.take_in_acks() {
+                self.arrive(Side::Server);
+            }
         } else if making == soonest {
             let making = self.buffers.making.pop_front()?;
             self.made(making);
@@ -260,7 +268,7 @@ impl<'a> Load<'a> {
 
     /// When the next packet arrives on the way down, on that up, a response has been made, and what is planned comes.
     fn beginnings(&self) -> [Ticks; 4] {
-        let arrival = |queue: &Fifo<Packet>| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
+        let arrival = |queue: &Way| queue.front().map_or(Ticks::NEVER, |packet| packet.arrival);
         let making = self.buffers.making.front().map_or(Ticks::NEVER, |making| making.ready);
         let planned = self.buffers.plans.front().map_or(Ticks::NEVER, |plan| plan.due);
         [arrival(&self.buffers.down), arrival(&self.buffers.up), making, planned]
@@ -350,6 +358,9 @@ impl<'a> Load<'a> {
         let queue = if side == Side::Client { &mut self.buffers.down } else { &mut self.buffers.up };
         // A copy of what is popped would wait for its parts to be written.
         let Some(&packet) = queue.front() else { return };
+        if self.explains {
+            self.story = queue.story(0);
+        }
         queue.pass(1);
         if packet.kind == Kind::Content {
             return self.content_arrived(&packet);
@@ -440,16 +451,16 @@ impl<'a> Load<'a> {
         let bytes = connection.client.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.client.sender.is_late);
         if bytes > 0 && self.explains {
-            connection.note_arrival(now, packet, self.rtt);
+            connection.note_arrival(now, &self.story, self.rtt);
         }
         self.note_late(is_late);
         self.answer(place, Side::Client, false);
         if bytes == 0 {
             return;
         }
-        self.read(place, bytes, packet.link);
+        self.read(place, bytes, self.story.link);
         self.act();
-        self.take_in_train(place);
+        self.take_in_train();
     }
 
     fn segment_arrived_at_server(&mut self, packet: &Packet) {
@@ -462,7 +473,9 @@ impl<'a> Load<'a> {
         let connection = &mut self.buffers.connections[place];
         let bytes = connection.server.take_in(now, packet);
         let is_late = core::mem::take(&mut connection.server.sender.is_late);
-        connection.late = (packet.ack.held, packet.waited);
+        if self.explains {
+            connection.late = (self.story.held, self.story.waited);
+        }
         self.note_late(is_late);
         let is_answered = self.answer(place, Side::Server, bytes == 0);
         if bytes > 0 {
@@ -471,7 +484,7 @@ impl<'a> Load<'a> {
         if is_answered {
             self.consider_skipping(place);
         }
-        self.take_in_acks(place);
+        self.take_in_acks();
     }
 
     /// An acknowledgement came after its timer would have run out. A sender at a set rate knows better when to expect one.

@@ -74,6 +74,7 @@ mod ticks;
 mod timers;
 mod trains;
 mod usage;
+mod way;
 mod window;
 mod wire;
 mod workload;
@@ -166,7 +167,7 @@ impl Recursion {
                 Mode::Tolerant => true,
             };
             if is_wanted && ending != Ending::Complete {
-                let mut load = Load { explains, ..Load::new(parameters, workload, &mut self.buffers, mode) };
+                let mut load = Load::new(parameters, workload, &mut self.buffers, mode, explains);
                 (ending, late_acks) = (load.run(), load.needless);
             }
         }

@@ -32,8 +32,6 @@ pub(crate) struct Ack {
     /// When the first and the last segment that it newly covers were sent.
     pub(crate) first_sent: Ticks,
     pub(crate) last_sent: Ticks,
-    /// How long the oldest segment waited for it.
-    pub(crate) held: Ticks,
     /// The timestamp that is echoed.
     pub(crate) echo: Ticks,
 }
@@ -135,7 +133,6 @@ impl Receiver {
     /// Data arrived; `rtt` and `timeout` are what this end's own sender knows.
     #[inline(always)]
     pub(crate) fn data_arrived(&mut self, data: Arrival, rtt: &RoundTripTime, timeout: Ticks) {
-        let first = self.last_arrival.is_none();
         self.arrived += data.payload;
         self.segments += 1;
         if self.segments == 1 {
@@ -149,19 +146,26 @@ impl Receiver {
             self.unread += data.payload;
         }
         let grew = self.offer.data_arrived(&data, self.arrived);
-        let grants = self.habits.grants_quarters && self.grant();
         let at = match self.habits.acking {
             Acking::Adaptive { quick } => self.adaptive(data, quick, grew, (rtt, timeout)),
-            Acking::Timer(_) | Acking::Clock(_) if self.segments >= 2 || (first && self.habits.first_at_once) => {
-                data.now
-            }
-            Acking::Count { every, .. } if self.segments >= every => data.now,
-            Acking::Count { delay, .. } | Acking::Timer(delay) => data.now + delay,
-            Acking::Clock(period) => next_tick(period, data.now, self.skipped),
+            acking => self.counted(data.now, acking),
         };
-        let at = if data.fin || grants { data.now } else { at };
         self.last_arrival = Some(data.now);
-        self.due = self.due.min(at);
+        self.due = self.due.min(if data.fin { data.now } else { at });
+    }
+
+    /// When what has arrived is acknowledged by those who count segments, or tell of room.
+    fn counted(&mut self, now: Ticks, acking: Acking) -> Ticks {
+        let is_first = self.last_arrival.is_none() && self.habits.first_at_once;
+        let grants = self.habits.grants_quarters && self.grant();
+        match acking {
+            _ if grants => now,
+            Acking::Timer(_) | Acking::Clock(_) if self.segments >= 2 || is_first => now,
+            Acking::Count { every, .. } if self.segments >= every => now,
+            Acking::Count { delay, .. } | Acking::Timer(delay) => now + delay,
+            Acking::Clock(period) => next_tick(period, now, self.skipped),
+            Acking::Adaptive { .. } => now,
+        }
     }
 
     /// Offers a quarter more once there is room for it.
@@ -233,6 +237,11 @@ impl Receiver {
         self.answering = false;
     }
 
+    /// How long the oldest segment has waited that is not acknowledged.
+    pub(crate) fn held(&self, now: Ticks) -> Ticks {
+        if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO }
+    }
+
     /// A packet leaves at `now` and carries an acknowledgement; one with data within the delay makes the connection one that
     /// answers (tcp_event_data_sent()).
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
@@ -242,13 +251,12 @@ impl Receiver {
         if core::mem::replace(&mut self.due, Ticks::NEVER) < Ticks::NEVER {
             self.quick = self.quick.saturating_sub(1);
         }
-        let held = if self.segments > 0 { now.since(self.since) } else { Ticks::ZERO };
         (self.told, self.segments) = (self.arrived, 0);
         if !self.habits.grants_quarters {
             let room = self.offer.size.saturating_sub(self.unread(now));
             self.edge = self.edge.max(self.arrived.saturating_add(room));
         }
-        Ack { up_to: self.arrived, offer: self.edge - self.arrived, held, echo: self.echo, ..self.pending }
+        Ack { up_to: self.arrived, offer: self.edge - self.arrived, echo: self.echo, ..self.pending }
     }
 
     /// All bytes before this have arrived.

@@ -73,12 +73,14 @@ impl Hop {
         }
     }
 
-    /// The same of `count` packets behind one that has come `at` then too: the serializer does not stand still in between, and if any
-    /// finds no room the last one does not.
+    /// The same of `count` packets that have come `at` then together: the serializer does not stand still in between, and if any finds no
+    /// room the last one does not.
     #[inline(always)]
-    fn pass_behind(&mut self, at: Ticks, count: u64, bytes: u64, mut tell: impl FnMut(Passage)) -> bool {
-        let (served, delay) = (self.service(bytes), self.delay);
-        let (mut free, mut begins, mut before) = (self.free, self.free.rounded_up(), self.free);
+    fn pass_together(&mut self, at: Ticks, count: u64, bytes: u64, mut tell: impl FnMut(Passage)) -> Together {
+        let (served, delay, came) = (self.service(bytes), self.delay, Fine::from(at));
+        let found_idle = self.free < came;
+        let mut free = self.free.max(came);
+        let (mut begins, mut before) = (free.rounded_up(), free);
         for _ in 0..count {
             before = free;
             let waited = begins.since(at);
@@ -87,8 +89,17 @@ impl Hop {
             tell(Passage { arrival: begins + delay, waited, served, found_idle: false, is_dropped: false });
         }
         self.free = free;
-        before > Fine::from(at) && free > Fine::from(at) + self.slack
+        Together { found_idle, is_dropped: before > came && free > came + self.slack }
     }
+}
+
+/// What passing a direction cost several packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Together {
+    /// The slowest serializer stood still before one of them.
+    pub(crate) found_idle: bool,
+    /// There was no room for one of them, or it is not certain that there was.
+    pub(crate) is_dropped: bool,
 }
 
 /// What passing a direction cost a packet.
@@ -211,20 +222,26 @@ impl Route {
         passage
     }
 
-    /// Sends `count` packets behind one that has left at `now` too, and tells of each. Whether there was no room for one of them, or it is
-    /// not certain that there was; no queue is reckoned packet by packet.
+    /// Sends `count` packets at `now`, and tells of each; no queue is reckoned packet by packet.
     #[inline(always)]
-    pub(crate) fn pass_behind(&mut self, now: Ticks, count: u64, bytes: u64, mut tell: impl FnMut(Passage)) -> bool {
+    pub(crate) fn pass_together(
+        &mut self,
+        now: Ticks,
+        count: u64,
+        bytes: u64,
+        mut tell: impl FnMut(Passage),
+    ) -> Together {
         if self.used == 1 {
-            return self.hops[0].pass_behind(now + self.ahead, count, bytes, tell);
+            return self.hops[0].pass_together(now + self.ahead, count, bytes, tell);
         }
-        let mut is_dropped = false;
+        let mut together = Together::default();
         for _ in 0..count {
             let passage = self.pass(now, bytes);
-            is_dropped |= passage.is_dropped;
+            together.found_idle |= passage.found_idle;
+            together.is_dropped |= passage.is_dropped;
             tell(passage);
         }
-        is_dropped
+        together
     }
 
     /// Passes so many packets of so many bytes that leave at `now` together, as [`Self::pass`] would one by one if no queue had a bound.

@@ -320,25 +320,31 @@ impl Sender {
         Some(Piece { start, payload, push: push || payload == waiting, again: false, hold: self.hold })
     }
 
-    /// How many full segments may follow right behind one that has just left, in at most so many bytes.
-    pub(super) fn following(&self, most: u64) -> u64 {
-        if self.set_rate.is_some() || self.window.is_spread() {
+    /// How many full segments may leave now that nothing is to be decided about one by one, of at most so many bytes: not the first after
+    /// all was acknowledged, nor the last.
+    pub(super) fn alike(&mut self, most: u64) -> u64 {
+        if self.set_rate.is_some() || self.window.is_spread() || self.probing || self.in_flight() == 0 {
             return 0;
         }
+        self.accept();
         let room = self.window.size.saturating_sub(self.counted()).min(self.room_offered());
-        (self.accepted - self.next).saturating_sub(1).min(room).min(most) / self.mss
+        let bytes = (self.accepted - self.next).saturating_sub(1).min(room).min(most);
+        if bytes < self.mss { 0 } else { bytes / self.mss }
     }
 
     /// Up to `most` of these leave: how many do for certain, and every which of them is pushed; none if they may have to wait. That all
     /// have left is noted by [`Self::note_departure`].
-    pub(super) fn follow(&mut self, now: Ticks, most: u64) -> (u64, u64) {
-        let (count, every) = if self.habits.batches { self.follow_in_batches(now, most) } else { (most, u64::MAX) };
-        self.next += count * self.mss;
+    pub(super) fn leave(&mut self, now: Ticks, most: u64) -> (u64, u64) {
+        let (count, every) = if self.habits.batches { self.leave_in_batches(now, most) } else { (most, u64::MAX) };
+        if count > 0 {
+            self.next += count * self.mss;
+            (self.unsettled, self.last_data, self.last_payload) = (true, now, self.mss);
+        }
         (count, every)
     }
 
     /// The window has room for them, and more wait: batches are of one size until one is cut short, unless some wait for company.
-    fn follow_in_batches(&mut self, now: Ticks, most: u64) -> (u64, u64) {
+    fn leave_in_batches(&mut self, now: Ticks, most: u64) -> (u64, u64) {
         let waiting = self.accepted - self.next;
         if !self.batch.is_leaving() {
             if !self.may_defer(now) {

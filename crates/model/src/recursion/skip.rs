@@ -16,6 +16,7 @@
 use super::breakdown::Ledger;
 use super::connection::{Answer, Connection, Content, Side};
 use super::load::{HEADERS, Load, Mode};
+use super::receiver::Ack;
 use super::route::MOST_HOPS;
 use super::sender::Hold;
 use super::ticks::{Fine, Ticks};
@@ -83,8 +84,8 @@ pub(crate) struct Skipping {
 }
 
 impl Skipping {
-    /// So many packets were sent on the way down, each behind another one.
-    pub(crate) fn note_followers(&mut self, count: u64, found_idle: bool) {
+    /// So many packets were sent on the way down at once.
+    pub(crate) fn note_train(&mut self, count: u64, found_idle: bool) {
         (self.sent, self.packets) = (self.sent + count, self.packets + count);
         self.found_idle |= found_idle;
     }
@@ -268,12 +269,8 @@ impl Load<'_> {
     /// What is on the way, and when it will arrive; of no account where others' packets are.
     fn on_the_way(&self, place: usize, acknowledged: u64) -> u64 {
         let down = self.buffers.down.waiting().iter().map(|packet| (packet, packet.payload()));
-        let up = self
-            .buffers
-            .up
-            .waiting()
-            .iter()
-            .map(|packet| (packet, packet.ack.up_to.saturating_sub(acknowledged).wrapping_add(packet.ack.offer)));
+        let told = |ack: &Ack| ack.up_to.saturating_sub(acknowledged).wrapping_add(ack.offer);
+        let up = self.buffers.up.waiting().iter().map(|packet| (packet, told(&packet.ack)));
         let digest = down.chain(up).try_fold(0, |digest, (packet, value)| {
             (packet.place() == place).then(|| mix(mix(digest, packet.arrival.since(self.now).raw()), value))
         });

@@ -4,14 +4,13 @@
 //! a train may be done at once, ahead of what happens on the other side in the meantime, as long as nothing else is due on its own:
 //! no timer, no plan of the browser, no answer that is ready. Only where rounds may repeat ([`super::skip`]) both sides stay at one time.
 
-use super::browser::Browser;
 use super::connection::{Chunk, Connection, Content, Kind, Packet, Side, Turns};
 use super::load::{Buffers, HEADERS, Load, Mode};
-use super::parameters::Control;
-use super::route::Passage;
-use super::sender::Piece;
+use super::receiver::{Ack, Arrival};
 use super::skip::LEAST_SKIP;
 use super::ticks::Ticks;
+use super::way::Story;
+use super::wire::small;
 
 /// Segments that leave before it is seen whether there are too many.
 const LONGEST: u64 = 1 << 10;
@@ -24,73 +23,77 @@ impl Packet {
 }
 
 impl Load<'_> {
-    /// The server sends what follows `first` and is like it.
+    /// The server sends whole segments of one response that are alike, as many as may leave now.
     #[inline(always)]
-    pub(crate) fn send_train(&mut self, place: usize, first: &Piece) {
-        if self.has_trains && !self.gave_up && first.payload == self.mss && self.turns != Turns::Segments {
-            self.send_following(place);
+    pub(crate) fn send_train(&mut self, place: usize) {
+        if self.has_trains && !self.gave_up && self.turns != Turns::Segments {
+            let connection = &mut self.buffers.connections[place];
+            let count = connection.server.sender.alike(connection.left_of_turn());
+            if count > 0 {
+                self.send_alike(place, count.min(LONGEST));
+            }
         }
     }
 
     #[inline(never)]
-    fn send_following(&mut self, place: usize) {
-        if self.parameters.control == Control::FixedRate {
-            self.leave_out_at_set_rate(place);
-        }
+    fn send_alike(&mut self, place: usize, count: u64) {
         let (now, mss) = (self.now, self.mss);
         let connection = &mut self.buffers.connections[place];
-        let count = connection.server.sender.following(connection.left_of_turn()).min(LONGEST);
-        if count == 0 {
+        let (mut leaving, mut every) = connection.server.sender.leave(now, count);
+        if leaving == 0 {
             return;
         }
-        // They carry the acknowledgement that the first one does, which was not late for them.
-        let Some(first) = self.buffers.down.back() else { return };
-        let packet = Packet { late: (Ticks::ZERO, Ticks::ZERO), ..*first };
+        let (generation, hold) = (connection.generation, connection.server.sender.hold);
+        let ack = connection.server.acknowledge(now, true);
+        let packet = Packet { payload: small(mss), generation, ack, ..Packet::bare(place, now) };
+        // The acknowledgement that lets them leave was late for the first one only.
+        let mut late = core::mem::take(&mut connection.late);
         let (mut sent, mut found_idle) = (0, false);
-        while sent < count && !self.gave_up {
-            let mut start = connection.server.sender.next;
-            let (leaving, every) = connection.server.sender.follow(now, count - sent);
-            if leaving == 0 {
-                break;
-            }
-            sent += leaving;
+        let mut start = connection.server.sender.next - leaving * mss;
+        while leaving > 0 {
             let (queue, mut to_push) = (&mut self.buffers.down, every);
-            let is_dropped = self.down.pass_behind(now, leaving, mss + HEADERS, |passage| {
-                found_idle |= passage.found_idle;
+            let together = self.down.pass_together(now, leaving, mss + HEADERS, |passage| {
                 to_push -= 1;
-                let Passage { arrival, waited, served, .. } = passage;
-                let link = waited + served.rounded_up();
-                queue.push(Packet { start, push: to_push == 0, arrival, waited, link, ..packet });
+                let next = Packet { start, push: to_push == 0, arrival: passage.arrival, ..packet };
+                queue.push(next, || Story { hold, late: core::mem::take(&mut late), ..Story::of(&passage) });
                 to_push = if to_push == 0 { every } else { to_push };
                 start += mss;
             });
-            self.gave_up = is_dropped && self.mode == Mode::Wary;
+            found_idle |= together.found_idle;
+            self.gave_up |= together.is_dropped && self.mode == Mode::Wary;
+            sent += leaving;
+            if sent == count || self.gave_up {
+                break;
+            }
+            (leaving, every) = self.buffers.connections[place].server.sender.leave(now, count - sent);
         }
-        self.skipping.note_followers(sent, found_idle);
+        self.skipping.note_train(sent, found_idle);
         let connection = &mut self.buffers.connections[place];
         connection.server.sender.note_departure(now);
         connection.take_more(sent * mss);
     }
 
-    /// The client takes in the data that follows on a connection, as far as the browser makes nothing of it.
+    /// The client takes in the data that comes next on a connection, as far as the browser makes nothing of it; whether it did.
     #[inline(always)]
-    pub(crate) fn take_in_train(&mut self, place: usize) {
-        if self.has_trains
-            && self.near.is_none()
-            && self.buffers.down.front().is_some_and(|packet| packet.place() == place)
-            && self.buffers.connections[place].client_only_listens()
-        {
-            self.take_in_data(place);
+    pub(crate) fn take_in_train(&mut self) -> bool {
+        let has_trains = self.has_trains && self.near.is_none();
+        let Some(packet) = self.buffers.down.front().filter(|_| has_trains) else { return false };
+        let Some(connection) = self.buffers.connections.get(packet.place()) else { return false };
+        if packet.payload == 0 || !connection.open || !connection.client_only_listens() {
+            return false;
         }
+        let (place, payload) = (packet.place(), packet.payload());
+        let Some((object, bytes)) = connection.first_of_stream() else { return false };
+        let quiet = self.buffers.browser.quiet(object).min(bytes.saturating_sub(1));
+        payload <= quiet && self.take_in_data(place, object, quiet)
     }
 
     #[inline(never)]
-    fn take_in_data(&mut self, place: usize) {
+    fn take_in_data(&mut self, place: usize, object: usize, quiet: u64) -> bool {
         // What repeats is looked for in the state of both sides at one time.
         let (mut alone, may_repeat) = (self.alone_until(), self.may_repeat());
-        let Buffers { down, up, connections, making, browser, .. } = &mut *self.buffers;
+        let Buffers { down, up, connections, making, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
-        let Some((object, quiet)) = connection.quietly_read(browser) else { return };
         let (generation, mut timeout) = (connection.generation, connection.client.sender.timeout());
         let making = making.front().map_or(Ticks::NEVER, |making| making.ready);
         let first_up = up.front().map_or(Ticks::NEVER, |packet| packet.arrival);
@@ -102,45 +105,49 @@ impl Load<'_> {
             if ends || now >= alone || now > last || connection.client.acks_at(now) {
                 break;
             }
-            let ack = (packet.ack.up_to, packet.ack.offer);
-            if heard != Some(ack) {
+            let Packet { start, push, fin, sent, ack: Ack { up_to, offer, echo, .. }, .. } = *packet;
+            if heard != Some((up_to, offer)) {
                 // The same again is no news to a client that has nothing to send.
                 if now > connection.client.sender.timer_ends() {
                     break;
                 }
-                connection.client.sender.on_ack(now, &packet.ack);
-                let client = &connection.client;
-                (heard, timeout) = (Some(ack), client.sender.timeout());
-                (hears_more, alone) = (client.sender.in_flight() > 0, alone.min(client.deadlines()));
+                let deadlines;
+                (timeout, deadlines, hears_more) = connection.client.hear(now, &packet.ack);
+                (heard, alone) = (Some((up_to, offer)), alone.min(deadlines));
             }
             (self.now, taken, count) = (now, taken + payload, count + 1);
-            connection.client.listen(now, packet, timeout);
+            connection.client.listen(start, Arrival { now, payload, push, fin, sent, echo }, timeout);
             if self.explains {
-                connection.note_arrival(now, packet, self.rtt);
+                connection.note_arrival(now, &down.story(count - 1), self.rtt);
             }
             if connection.client.acks_at(now) {
                 let passage = self.up.pass(now, HEADERS);
                 self.skipping.note(Side::Client, passage.found_idle);
+                let held = if self.explains { connection.client.receiver.held(now) } else { Ticks::ZERO };
                 let ack = connection.client.acknowledge(now, false);
                 if may_repeat && up.front().is_none() {
                     last = making.min(passage.arrival);
                 }
-                let Passage { arrival, waited, .. } = passage;
-                up.push(Packet { generation, arrival, waited, ack, ..Packet::bare(place, now) });
+                let packet = Packet { generation, arrival: passage.arrival, ack, ..Packet::bare(place, now) };
+                up.push(packet, || Story { held, ..Story::of(&passage) });
                 if passage.is_dropped && self.mode == Mode::Wary {
                     self.gave_up = true;
                     break;
                 }
             }
             if hears_more {
-                connection.settle_timer(Side::Client, now);
+                connection.settle_sender(now);
             } else {
                 connection.settle_delay(now);
             }
         }
-        down.pass(count);
-        connection.read_quietly(browser, object, taken);
-        self.set_timer(place, Side::Client);
+        if count > 0 {
+            down.pass(count);
+            connection.read_quietly(taken);
+            self.buffers.browser.objects[object].come += taken;
+            self.set_timer(place, Side::Client);
+        }
+        count > 0
     }
 
     /// Whether a server has so much to send that what it does may repeat, or may be given it.
@@ -158,19 +165,17 @@ impl Load<'_> {
         self.buffers.timers.bound().min(planned)
     }
 
-    /// The server takes in the acknowledgements that follow on a connection on which it has nothing to send.
+    /// The server takes in the acknowledgements that come next on a connection on which it has nothing to send; whether there were any.
     #[inline(always)]
-    pub(crate) fn take_in_acks(&mut self, place: usize) {
-        if self.has_trains
-            && self.buffers.up.front().is_some_and(|packet| packet.place() == place)
-            && self.buffers.connections[place].server_only_listens()
-        {
-            self.take_in_acknowledgements(place);
-        }
+    pub(crate) fn take_in_acks(&mut self) -> bool {
+        let Some(packet) = self.buffers.up.front().filter(|_| self.has_trains) else { return false };
+        let Some(connection) = self.buffers.connections.get(packet.place()) else { return false };
+        let is_bare = packet.kind == Kind::Segment && packet.payload == 0;
+        is_bare && connection.open && connection.server_only_listens() && self.take_in_acknowledgements(packet.place())
     }
 
     #[inline(never)]
-    fn take_in_acknowledgements(&mut self, place: usize) {
+    fn take_in_acknowledgements(&mut self, place: usize) -> bool {
         let alone = self.alone_until();
         let Buffers { up, connections, making, .. } = &mut *self.buffers;
         let connection = &mut connections[place];
@@ -183,14 +188,18 @@ impl Load<'_> {
             if ends || now > making || now > punctual || !connection.server.hear_more(now, packet) {
                 break;
             }
-            connection.late = (packet.ack.held, packet.waited);
             (self.now, count, punctual) = (now, count + 1, now + least);
         }
         if count > 0 {
+            if self.explains {
+                let Story { held, waited, .. } = up.story(count - 1);
+                connection.late = (held, waited);
+            }
             up.pass(count);
             connection.server.sender.restart_timers(self.now);
             self.set_timer(place, Side::Server);
         }
+        count > 0
     }
 }
 
@@ -202,18 +211,17 @@ impl Connection {
 
     /// Whether the server has nothing to send.
     fn server_only_listens(&self) -> bool {
-        self.server.sender.is_at_rest() && self.server.receiver.due == Ticks::NEVER
+        self.server.sender.is_at_rest() && self.server.receiver.due == Ticks::NEVER && self.syn_ack_sent.is_none()
     }
 
-    /// How much of which object may still arrive without anything coming of it.
-    fn quietly_read(&self, browser: &Browser) -> Option<(usize, u64)> {
+    /// How much comes next of which object.
+    fn first_of_stream(&self) -> Option<(usize, u64)> {
         let Chunk { content: Content::Object(object), bytes } = *self.stream.front()? else { return None };
-        Some((object, browser.quiet(object).min(bytes.saturating_sub(1))))
+        Some((object, bytes))
     }
 
     /// So much of it has arrived.
-    fn read_quietly(&mut self, browser: &mut Browser, object: usize, bytes: u64) {
-        browser.objects[object].come += bytes;
+    fn read_quietly(&mut self, bytes: u64) {
         if let Some(chunk) = self.stream.front_mut() {
             chunk.bytes -= bytes;
         }
@@ -224,7 +232,7 @@ impl Connection {
 mod tests {
     use super::super::Recursion;
     use super::super::load::Ending;
-    use super::super::parameters::{Flow, Parameters};
+    use super::super::parameters::{Control, Flow, Parameters};
     use super::super::workload::{Workload, WorkloadObject};
     use super::*;
     use farhop_results::Architecture;
@@ -234,7 +242,7 @@ mod tests {
     /// When each object began and ended, what the last byte waited for, and how the load ended.
     fn told(parameters: &Parameters, workload: &Workload, mode: Mode, has_trains: bool) -> String {
         let mut recursion = Recursion::new();
-        let mut load = Load::new(parameters, workload, &mut recursion.buffers, mode);
+        let mut load = Load::new(parameters, workload, &mut recursion.buffers, mode, true);
         load.has_trains &= has_trains;
         let ending = load.run();
         let path = recursion.buffers.browser.critical_path([0; 2]);

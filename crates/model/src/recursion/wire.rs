@@ -7,8 +7,9 @@ use super::load::{HEADERS, Load, Making, Mode};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
 use super::receiver::Ack;
 use super::route::Passage;
-use super::sender::{Hold, Piece};
+use super::sender::Piece;
 use super::ticks::{Pace, Ticks};
+use super::way::Story;
 use super::window::Window;
 use farhop_scenario::Congestion;
 
@@ -87,14 +88,14 @@ impl Load<'_> {
             return self.set_timer(place, side);
         }
         loop {
-            if side == Side::Server && self.parameters.control == Control::FixedRate {
-                self.leave_out_at_set_rate(place);
+            if side == Side::Server {
+                if self.parameters.control == Control::FixedRate {
+                    self.leave_out_at_set_rate(place);
+                }
+                self.send_train(place);
             }
             let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else { break };
             self.send(place, side, piece);
-            if side == Side::Server {
-                self.send_train(place, &piece);
-            }
             if self.is_too_long() || self.gave_up {
                 break;
             }
@@ -148,16 +149,19 @@ impl Load<'_> {
         self.skipping.note(side, passage.found_idle);
         let (turns, mss) = (self.turns, self.mss);
         let connection = &mut self.buffers.connections[place];
-        let (mut fin, mut late) = (false, (Ticks::ZERO, Ticks::ZERO));
+        let (mut fin, mut story) = (false, Story::default());
         if side == Side::Server && piece.payload > 0 {
             if !piece.again {
                 connection.take_from_responses(piece.payload, turns, mss);
             }
-            late = core::mem::take(&mut connection.late);
+            story.late = core::mem::take(&mut connection.late);
             fin = connection.closing && piece.start + piece.payload == connection.server.sender.written;
         }
         let generation = connection.generation;
         let end = connection.end(side);
+        if self.explains {
+            story = Story { hold: piece.hold, late: story.late, held: end.receiver.held(now), ..Story::of(&passage) };
+        }
         let ack = end.acknowledge(now, piece.payload > 0);
         let (order, heard) = end.repair.as_mut().map_or((0, 0), |repair| {
             if passage.is_dropped && piece.payload > 0 {
@@ -169,12 +173,11 @@ impl Load<'_> {
             return;
         }
         let queue = if side == Side::Client { &mut self.buffers.up } else { &mut self.buffers.down };
-        queue.push(Packet {
+        let packet = Packet {
             arrival: passage.arrival,
             kind: Kind::Segment,
             push: piece.push,
             fin,
-            hold: piece.hold,
             payload: small(piece.payload),
             place: small(place),
             generation,
@@ -183,10 +186,8 @@ impl Load<'_> {
             start: piece.start,
             sent: now,
             ack,
-            waited: passage.waited,
-            link: passage.waited + passage.served.rounded_up(),
-            late,
-        });
+        };
+        queue.push(packet, || story);
     }
 
     /// Sends the last segment again.
@@ -205,10 +206,11 @@ impl Load<'_> {
         if self.is_lost(&passage) {
             return false;
         }
-        let packet = Packet { arrival: passage.arrival, waited: passage.waited, generation, ..packet };
+        let packet = Packet { arrival: passage.arrival, generation, ..packet };
+        let story = || Story::of(&passage);
         match side {
-            Side::Client => self.buffers.up.push(packet),
-            Side::Server => self.buffers.down.push(packet),
+            Side::Client => self.buffers.up.push(packet, story),
+            Side::Server => self.buffers.down.push(packet, story),
         }
         true
     }
@@ -267,8 +269,7 @@ impl Load<'_> {
         let response = self.parameters.response(self.workload, object);
         let has_left = self.ask_over(call, Exchange { content: Content::Object(object), request, response });
         if has_left && self.buffers.connections[call].is_up {
-            let waited = self.buffers.up.back().map_or(Ticks::ZERO, |packet| packet.waited);
-            self.buffers.browser.objects[object].request_waited = waited;
+            self.buffers.browser.objects[object].request_waited = self.buffers.up.last_story().waited;
         }
     }
 
@@ -326,7 +327,6 @@ impl Packet {
             kind: Kind::Segment,
             push: false,
             fin: false,
-            hold: Hold::Nothing,
             payload: 0,
             place: small(place),
             generation: 0,
@@ -335,9 +335,6 @@ impl Packet {
             start: 0,
             sent,
             ack: Ack::default(),
-            waited: Ticks::ZERO,
-            link: Ticks::ZERO,
-            late: (Ticks::ZERO, Ticks::ZERO),
         }
     }
 
