@@ -76,15 +76,15 @@ impl Load<'_> {
     /// The client takes in the data that comes next on a connection, as far as the browser makes nothing of it; whether it did.
     #[inline(always)]
     pub(crate) fn take_in_train(&mut self) -> bool {
-        let has_trains = self.has_trains && self.near.is_none();
-        let Some(packet) = self.buffers.down.front().filter(|_| has_trains) else { return false };
+        let Some(packet) = self.buffers.down.front().filter(|_| self.has_trains) else { return false };
         let Some(connection) = self.buffers.connections.get(packet.place()) else { return false };
         if packet.payload == 0 || !connection.open || !connection.client_only_listens() {
             return false;
         }
         let (place, payload) = (packet.place(), packet.payload());
         let Some((object, bytes)) = connection.first_of_stream() else { return false };
-        let quiet = self.buffers.browser.quiet(object).min(bytes.saturating_sub(1));
+        let quiet = if self.near.is_some() { self.quiet_near(object) } else { self.buffers.browser.quiet(object) };
+        let quiet = quiet.min(bytes.saturating_sub(1));
         payload <= quiet && self.take_in_data(place, object, quiet)
     }
 
@@ -142,9 +142,15 @@ impl Load<'_> {
             }
         }
         if count > 0 {
+            let Story { link, .. } = down.story(count - 1);
             down.pass(count);
             connection.read_quietly(taken);
-            self.buffers.browser.objects[object].come += taken;
+            let ledger = connection.ledger;
+            if self.near.is_some() {
+                self.hold_near((place, ledger), Content::Object(object), taken, link);
+            } else {
+                self.buffers.browser.objects[object].come += taken;
+            }
             self.set_timer(place, Side::Client);
         }
         count > 0

@@ -125,8 +125,20 @@ impl Windows {
             self.ends.copy_within(ended..self.count, 0);
             self.count -= ended;
         }
-        let begins = if self.whole == 0 { first } else { self.whole };
+        let begins = self.begins(first);
         come.checked_sub(begins).map_or(self.whole, |rest| begins + rest / FRAME * FRAME)
+    }
+
+    /// Where frames of so much each begin.
+    fn begins(&self, first: u64) -> u64 {
+        if self.whole == 0 { first } else { self.whole }
+    }
+
+    /// How much must come after so much until more of it is in frames that are whole.
+    fn next(&self, come: u64, first: u64) -> u64 {
+        let begins = self.begins(first);
+        let frame = come.checked_sub(begins).map_or(begins, |rest| begins + (rest / FRAME + 1) * FRAME);
+        self.ends[..self.count].first().map_or(frame, |end| frame.min(*end))
     }
 }
 
@@ -208,13 +220,32 @@ impl Load<'_> {
     }
 
     /// `bytes` of what the server says have come to the terminal, over a connection for which time went as its ledger says.
-    pub(crate) fn come_near(&mut self, (place, ledger): (usize, Ledger), content: Content, bytes: u64, link: Ticks) {
+    pub(crate) fn come_near(&mut self, from: (usize, Ledger), content: Content, bytes: u64, link: Ticks) {
+        self.hold_near(from, content, bytes, link);
+        self.hand_over(content);
+    }
+
+    /// The terminal holds what has come so.
+    pub(crate) fn hold_near(&mut self, (place, ledger): (usize, Ledger), content: Content, bytes: u64, link: Ticks) {
         let piece = Held { content, bytes, place, link, ledger, at: self.clock() };
         let come = self.buffers.legs.come_of(content);
         come.bytes += bytes;
         let before = come.held.map_or(0, |held| held.bytes);
         come.held = Some(Held { bytes: before + bytes, ..piece });
-        self.hand_over(content);
+    }
+
+    /// How many more bytes of an object can come to the terminal without any of them going on.
+    pub(crate) fn quiet_near(&self, object: usize) -> u64 {
+        let Come { bytes: come, leg, windows, .. } = &self.buffers.legs.come[object];
+        let is_withheld = self.answers_near() && self.buffers.browser.objects[object].pushed_by.is_some();
+        match leg {
+            None if is_withheld => u64::MAX,
+            Some(_) if self.parameters.has_frames() => {
+                let head = self.head(Content::Object(object));
+                windows.next(*come, head).saturating_sub(come + 1)
+            }
+            Some(_) | None => 0,
+        }
     }
 
     /// The client says something on one of its connections, which acknowledges what has come on it.
@@ -234,14 +265,7 @@ impl Load<'_> {
             Content::Object(object) => self.leg_of(object),
         };
         let Some(leg) = leg else { return };
-        let is_whole = self.parameters.has_frames();
-        // A box that cannot read what comes passes on what comes alone: the server's first segment, if it comes from afar.
-        let head = match (self.near, content) {
-            (_, Content::Object(object)) if self.parameters.pushed > 0 => {
-                self.workload.header(object, self.parameters.response_header_bytes)
-            }
-            (near, _) => near.filter(|_| self.parameters.is_far_behind()).map_or(0, |near| near.tcp.mss.get()),
-        };
+        let (is_whole, head) = (self.parameters.has_frames(), self.head(content));
         let Come { bytes: come, windows, .. } = self.buffers.legs.come_of(content);
         let come = *come;
         let ends = [head, if is_whole { windows.whole(come, head) } else { come }];
@@ -254,6 +278,17 @@ impl Load<'_> {
                 self.buffers.legs.legs[leg].hold(piece);
                 self.pass_on(leg);
             }
+        }
+    }
+
+    /// How much of what comes goes on before a frame is whole. A box that cannot read what comes passes on what comes alone: the server's
+    /// first segment, if it comes from afar.
+    fn head(&self, content: Content) -> u64 {
+        match (self.near, content) {
+            (_, Content::Object(object)) if self.parameters.pushed > 0 => {
+                self.workload.header(object, self.parameters.response_header_bytes)
+            }
+            (near, _) => near.filter(|_| self.parameters.is_far_behind()).map_or(0, |near| near.tcp.mss.get()),
         }
     }
 
@@ -371,5 +406,33 @@ impl Load<'_> {
         (leg.is_busy, leg.state) = (false, if near.http == Http::Http10 { State::Closed } else { State::Up });
         let host = leg.host;
         self.ask_waiting(host);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_is_whole_before_the_next_that_is(
+            windows in prop::collection::vec(1..4 * FRAME, 1..6),
+            head in 0..2000_u64,
+            steps in prop::collection::vec(0..2 * FRAME, 1..9),
+        ) {
+            let (mut all, mut come) = (Windows::default(), 0);
+            windows.iter().for_each(|bytes| all.note(*bytes));
+            for bytes in steps {
+                come = (come + bytes).min(all.sent);
+                let whole = all.whole(come, head);
+                let next = all.next(come, head);
+                let at = |come: u64| {
+                    let mut all = all;
+                    all.whole(come, head)
+                };
+                prop_assert!(next > come && at(next - 1) == whole && at(next) > whole, "{all:?}: {whole} at {come}, {next}");
+            }
+        }
     }
 }
