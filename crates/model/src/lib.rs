@@ -49,5 +49,4 @@ pub use limit::{Limit, limit};
 pub use own::METHOD as OWN_METHOD;
 pub use path::{Path, Segments, Symbols, WindowReading};
 pub use predict::{Prediction, predict};
-pub use ranking::is_benefit;
 pub use sweep::Sweep;

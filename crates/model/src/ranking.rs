@@ -1,28 +1,11 @@
 //! Which architecture? All that farhop's model knows a time for, the fastest first, each with its gain over `direct`.
 //!
-//! Every architecture on offer is ranked, not only those that the scenario runs: the ranking is there to choose one. Whether a gain
-//! is a benefit is a question about people, not about links:
-//!
-//! - below one second a user's flow of thought stays uninterrupted (Miller, "Response time in man-computer conversational
-//!   transactions", AFIPS 1968; Nielsen, "Usability Engineering", 1993, §5.5). Where `direct` already stays below, nobody would notice
-//!   two boxes, whatever their ratio: an office a few milliseconds from its servers;
-//! - a change of duration of less than a fifth is not noticed either (Weber's law; Seow, "Designing and Engineering Time", 2008, ch. 3):
-//!   a large file, for which the link's rate is what counts.
+//! Every architecture on offer is ranked, not only those that the scenario runs: the ranking is there to choose one.
 
 use crate::{Sweep, own};
-use farhop_results::{Architecture, Rank};
+use farhop_results::{Architecture, Rank, is_benefit};
 use farhop_scenario::Scenario;
 use std::time::Duration;
-
-/// `direct` below it needs nothing else.
-const UNDISTURBED: Duration = Duration::from_secs(1);
-/// The least share of a time whose absence is noticed, as a divisor.
-const NOTICED: u32 = 5;
-
-/// Whether loading in `time` instead of `direct` is worth while.
-pub fn is_benefit(direct: Duration, time: Duration) -> bool {
-    direct > UNDISTURBED && direct.saturating_sub(time) >= direct / NOTICED
-}
 
 /// The architectures in order of their times; none if `direct`, which they are compared with, has no time.
 pub(crate) fn ranking(scenario: &Scenario) -> Vec<Rank> {
@@ -38,7 +21,7 @@ pub(crate) fn ranking(scenario: &Scenario) -> Vec<Rank> {
         method: own::METHOD.to_owned(),
         page_load_s: time.as_secs_f64(),
         gain: direct.as_secs_f64() / time.as_secs_f64(),
-        benefit: is_benefit(direct, time),
+        benefit: is_benefit(direct.as_secs_f64(), time.as_secs_f64()),
     };
     times.into_iter().map(rank).collect()
 }
@@ -75,15 +58,6 @@ mod tests {
             let ranking = ranking_of(name, assignments);
             assert!(ranking.len() > 1 && ranking.iter().all(|rank| !rank.benefit), "{name}: {ranking:#?}");
         }
-    }
-
-    #[test]
-    fn a_benefit_takes_a_second_before_and_a_fifth_less() {
-        let ms = Duration::from_millis;
-        assert!(is_benefit(ms(1001), ms(800)));
-        assert!(!is_benefit(ms(1000), ms(100)), "fast enough by itself");
-        assert!(!is_benefit(ms(10_000), ms(8001)), "hardly less");
-        assert!(!is_benefit(ms(10_000), ms(20_000)), "slower");
     }
 
     #[test]

@@ -124,7 +124,8 @@ fn a_grid_of_one_key_has_a_line_for_each_architecture() {
     let page = grid_html(&grid(1), &sample::results());
     assert_eq!(page.matches("<path class=\"curve a-").count(), 3);
     assert!(page.contains("link.down.delay, ms") && page.contains("page load time, s"));
-    assert!(page.contains("<b class=\"a-accelerated\">accelerated</b> is the fastest at 80."), "{page}");
+    let told = "<b class=\"a-accelerated\">accelerated</b> is the fastest at 42, there is no benefit at 38.";
+    assert!(page.contains(told), "{page}");
 }
 
 #[test]
@@ -133,6 +134,8 @@ fn a_grid_of_two_keys_has_a_cell_for_each_pair_with_its_gain() {
     assert_eq!(page.matches("<g><title>").count(), 88);
     assert!(page.contains("<title>800 ms, 128 Mbit/s: accelerated, 1.716 s, 5.66 times as fast as direct</title>"));
     assert!(page.contains(">5.66</text>"));
+    let near = "<title>10 ms, 128 Mbit/s: accelerated, 0.136 s, no benefit</title><rect class=\"none\"";
+    assert!(page.contains(near) && page.contains("</svg>no benefit</li>"), "{page}");
     assert!(page.contains("<p class=\"axis x\">link.down.rate, Mbit/s</p>") && page.contains(">128</text>"));
 }
 
@@ -152,8 +155,8 @@ fn a_grid_is_csv_with_an_empty_cell_where_nothing_is_predicted() {
     };
     assert_eq!(
         grid_csv(&grid),
-        "link.down.delay,direct_page_load_s,tunnel_page_load_s,fastest,gain\n10 ms,1.5,0.5,tunnel,3\n\
-         \"a, \"\"b\"\"\",,0.25,tunnel,\n20 ms,,,,\n"
+        "link.down.delay,direct_page_load_s,tunnel_page_load_s,fastest,gain,benefit\n10 ms,1.5,0.5,tunnel,3,true\n\
+         \"a, \"\"b\"\"\",,0.25,tunnel,,\n20 ms,,,,,\n"
     );
     assert!(grid_html(&grid, &sample::results()).contains("no numbers of one kind"));
 }
@@ -164,6 +167,7 @@ fn a_large_grid_is_thinned_in_the_terminal_and_says_so() {
     assert!(text.contains("one of 2: 88 points in all"), "{text}");
     assert_eq!(text.matches(" ms ").count(), 44);
     assert!(text.lines().all(|line| line.chars().count() <= 100));
+    assert!(text.contains("no benefit      -\n") && text.contains("accelerated   5.37\n"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A point names the value of every key as it would be typed in `--set`; it has no entry for an architecture that gives no number
 //! there. Which method is behind a time is not kept: a grid compares architectures by one method.
 
-use crate::Architecture;
+use crate::{Architecture, is_benefit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -55,6 +55,11 @@ impl GridPoint {
     /// How many times faster than `direct` an architecture is, where both have a time.
     pub fn gain(&self, architecture: Architecture) -> Option<f64> {
         Some(self.time(Architecture::Direct)? / self.time(architecture)?)
+    }
+
+    /// Whether an architecture is worth while here in place of `direct`, where both have a time.
+    pub fn is_benefit(&self, architecture: Architecture) -> Option<bool> {
+        Some(is_benefit(self.time(Architecture::Direct)?, self.time(architecture)?))
     }
 }
 

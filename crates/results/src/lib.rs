@@ -12,7 +12,7 @@ mod summary;
 mod words;
 
 pub use grid::{Grid, GridPoint};
-pub use prediction::{Rank, Wait, Waiting};
+pub use prediction::{Rank, Wait, Waiting, is_benefit};
 pub use run::{
     EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Peaks, RequestTimes, Results, Row, SimulationCost,
     TransferPrediction, UserTimes,

@@ -7,7 +7,7 @@ use super::markup::{class, escape, put};
 use super::plot::{Look, Plot, Quantity, Series};
 use super::span::Spread;
 use crate::format;
-use crate::grid::{best, cells};
+use crate::grid::{Choice, cells, choice};
 use crate::values::{Numbers, numbers};
 use farhop_results::{Architecture, Grid, Results};
 
@@ -35,14 +35,16 @@ pub fn grid_html(grid: &Grid, about: &Results) -> String {
     .html()
 }
 
-/// Which architecture is the fastest how often.
+/// Which architecture is the fastest how often, and where nothing is worth while.
 fn conclusion(grid: &Grid) -> String {
-    let winners: Vec<Architecture> = grid.points.iter().filter_map(|point| best(point).0).collect();
-    let counts = grid.architectures().into_iter().filter_map(|architecture| {
-        let count = winners.iter().filter(|winner| **winner == architecture).count();
-        (count > 0)
-            .then(|| format!("<b class=\"{}\">{architecture}</b> is the fastest at {count}", class(architecture)))
+    let choices: Vec<Choice> = grid.points.iter().filter_map(choice).collect();
+    let count = |wanted| choices.iter().filter(|choice| choice.architecture() == wanted).count();
+    let told = |count, text: String| (count > 0).then(|| format!("{text} at {count}"));
+    let winners = grid.architectures().into_iter().map(|architecture| {
+        let text = format!("<b class=\"{}\">{architecture}</b> is the fastest", class(architecture));
+        told(count(Some(architecture)), text)
     });
+    let counts = winners.chain([told(count(None), "there is no benefit".to_owned())]).flatten();
     let counts = counts.collect::<Vec<_>>().join(", ");
     let counts = if counts.is_empty() { "none has a prediction" } else { &counts };
     format!("Of {}, {counts}.", format::count(grid.points.len(), "point"))

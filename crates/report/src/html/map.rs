@@ -1,8 +1,9 @@
-//! A grid of two keys as a map: the colour of the fastest architecture, the stronger the more it gains over direct.
+//! A grid of two keys as a map: the colour of the fastest architecture, the stronger the more it gains over direct; grey where that is no
+//! benefit.
 
 use super::markup::{class, escape, percent, put};
 use crate::format;
-use crate::grid::best;
+use crate::grid::{Choice, choice};
 use crate::values::{Numbers, numbers};
 use farhop_results::{Architecture, Grid, GridPoint};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,8 +72,7 @@ struct Place {
 fn put_cells(out: &mut String, grid: &Grid, rows: &[&str], columns: &[&str]) {
     let numbered = |values: &[&str]| values.iter().enumerate().map(|(n, value)| ((*value).to_owned(), n)).collect();
     let (row_of, column_of): (BTreeMap<String, usize>, BTreeMap<String, usize>) = (numbered(rows), numbered(columns));
-    let gains = grid.points.iter().filter_map(|point| best(point).1).filter(|gain| gain.is_finite());
-    let most = gains.fold(1.0, f64::max);
+    let most = grid.points.iter().filter_map(|point| choice(point)?.gain()).fold(1.0, f64::max);
     for point in &grid.points {
         let [down, across] = point.values.as_slice() else { continue };
         if let (Some(row), Some(column)) = (row_of.get(down), column_of.get(across)) {
@@ -82,12 +82,16 @@ fn put_cells(out: &mut String, grid: &Grid, rows: &[&str], columns: &[&str]) {
 }
 
 fn put_cell(out: &mut String, point: &GridPoint, place: Place) {
-    let Some((fastest, time)) = point.best() else { return };
-    let gain = point.gain(fastest).filter(|gain| gain.is_finite() && *gain >= 1.0);
+    let (Some((fastest, time)), Some(choice)) = (point.best(), choice(point)) else { return };
+    let gain = choice.gain();
     let strength = gain.map_or(1.0, |gain| gain.ln() / place.most.max(1.001).ln());
     let (x, y) = (share(place.column, place.columns), share(place.row, place.rows));
     let (width, height) = (share(1, place.columns), share(1, place.rows));
-    let told = gain.map(|gain| format!(", {} times as fast as direct", format::ratio(gain))).unwrap_or_default();
+    let told = match choice {
+        Choice::Gain(_, gain) => format!(", {} times as fast as direct", format::ratio(gain)),
+        Choice::Alone(_) => String::new(),
+        Choice::NoBenefit => ", no benefit".to_owned(),
+    };
     put(
         out,
         format_args!(
@@ -95,7 +99,7 @@ fn put_cell(out: &mut String, point: &GridPoint, place: Place) {
              fill-opacity=\"{:.2}\"/>",
             escape(&point.values.join(", ")),
             format::seconds(time),
-            class(fastest),
+            colour(choice.architecture()),
             percent(x),
             percent(y),
             percent(width),
@@ -111,6 +115,11 @@ fn put_cell(out: &mut String, point: &GridPoint, place: Place) {
         );
     }
     out.push_str("</g>\n");
+}
+
+/// The class of cells in which this is the fastest, or nothing is worth while.
+fn colour(fastest: Option<Architecture>) -> String {
+    fastest.map_or_else(|| "none".to_owned(), class)
 }
 
 /// `part` of `whole`.
@@ -134,14 +143,16 @@ fn put_labels(out: &mut String, rows: &[String], columns: &[String]) {
 }
 
 fn put_legend(out: &mut String, grid: &Grid) {
-    let winners: BTreeSet<Architecture> = grid.points.iter().filter_map(|point| best(point).0).collect();
+    let choices: BTreeSet<Option<Architecture>> =
+        grid.points.iter().filter_map(|point| Some(choice(point)?.architecture())).collect();
     out.push_str("<ul class=\"legend heat\">");
-    for winner in winners {
-        let colour = class(winner);
+    for winner in choices {
+        let colour = colour(winner);
+        let told = winner.map_or_else(|| "no benefit".to_owned(), |winner| format!("{winner} is the fastest"));
         put(
             out,
             format_args!(
-                "<li><svg aria-hidden=\"true\"><rect class=\"{colour}\" width=\"22\" height=\"12\"/></svg>{winner} is the fastest</li>"
+                "<li><svg aria-hidden=\"true\"><rect class=\"{colour}\" width=\"22\" height=\"12\"/></svg>{told}</li>"
             ),
         );
     }
