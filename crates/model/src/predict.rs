@@ -10,7 +10,7 @@ use crate::ranking::ranking;
 use crate::well_known::{self, Answer, data_sets, initial_window};
 use crate::{ModelError, Path, Segments, limit, obata_2001, obata_2002, own};
 use farhop_results::{Architecture, CacheState, Gap, Rank, Row, Source};
-use farhop_scenario::{Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
+use farhop_scenario::{ChannelConfig, Congestion, FirstAck, HEADER_BYTES, HttpVersion, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -34,8 +34,11 @@ pub fn predict(scenario: &Scenario) -> Prediction {
     Prediction { ranking: ranking(scenario), ..collect(scenario, predict_architecture) }
 }
 
-/// What `rows` gives for each architecture.
-fn collect(scenario: &Scenario, rows: impl Fn(&Scenario, Architecture) -> Result<Vec<Row>, String>) -> Prediction {
+/// Rows, and why one of them or all are missing.
+type Answers = (Vec<Row>, Option<String>);
+
+/// What `answers` gives for each architecture.
+fn collect(scenario: &Scenario, answers: impl Fn(&Scenario, Architecture) -> Answers) -> Prediction {
     let mut prediction = Prediction {
         rows: Vec::new(),
         gaps: Vec::new(),
@@ -44,10 +47,10 @@ fn collect(scenario: &Scenario, rows: impl Fn(&Scenario, Architecture) -> Result
         throughput: None,
     };
     for &architecture in &scenario.run.architectures {
-        match rows(scenario, architecture) {
-            Ok(rows) => prediction.rows.extend(rows),
-            Err(reason) => prediction.gaps.push(Gap { architecture, source: Source::Predicted, reason }),
-        }
+        let (rows, reason) = answers(scenario, architecture);
+        prediction.rows.extend(rows);
+        let gap = |reason| Gap { architecture, source: Source::Predicted, reason };
+        prediction.gaps.extend(reason.map(gap));
     }
     if let (Ok(path), None) = (Path::of(scenario), why_inexpressible(scenario)) {
         let bytes = scenario.page.objects.iter().fold(0_u64, |sum, object| sum.saturating_add(object.size.get()));
@@ -57,14 +60,14 @@ fn collect(scenario: &Scenario, rows: impl Fn(&Scenario, Architecture) -> Result
     prediction
 }
 
-/// The rows of one architecture, farhop's own first, or why there are none.
-fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Result<Vec<Row>, String> {
+/// The rows of one architecture, farhop's own first, or why there are none or not that.
+fn predict_architecture(scenario: &Scenario, architecture: Architecture) -> Answers {
     let published = predict_by_formulas(scenario, architecture);
     match (own_row(scenario, architecture), published) {
-        (Ok(own), published) => Ok(own.into_iter().chain(published.unwrap_or_default()).collect()),
-        (Err(_), Ok(rows)) => Ok(rows),
-        (Err(own), Err(published)) if published.contains(&own) => Err(published),
-        (Err(own), Err(published)) => Err(format!("{published}; {own}")),
+        (Ok(own), published) => (own.into_iter().chain(published.unwrap_or_default()).collect(), None),
+        (Err(own), Ok(rows)) => (rows, Some(format!("nothing by farhop's model: {own}"))),
+        (Err(own), Err(published)) if published.contains(&own) => (Vec::new(), Some(published)),
+        (Err(own), Err(published)) => (Vec::new(), Some(format!("{published}; {own}"))),
     }
 }
 
@@ -212,9 +215,7 @@ impl Formula {
         if request != obata_2002::P_CONNECT {
             assumed.push(format!("requests of {} on the wire (here {request})", obata_2002::P_CONNECT));
         }
-        if is_lossy(scenario) {
-            assumed.push("no loss".to_owned());
-        }
+        assumed.extend(no_loss(scenario));
         assumed
     }
 }
@@ -250,10 +251,11 @@ fn note(scenario: &Scenario, answer: &Answer, below_limit: bool) -> String {
     format!("assumes {}{below}{joined}", answer.assumed.join(", "))
 }
 
-fn is_lossy(scenario: &Scenario) -> bool {
-    [&scenario.wan, &scenario.link, &scenario.lan]
-        .into_iter()
-        .any(|channel| !channel.down.loss.is_none() || !channel.up.loss.is_none())
+/// What a formula without losses assumes where there are some.
+pub(crate) fn no_loss(scenario: &Scenario) -> Option<String> {
+    let is_lossy = |channel: &ChannelConfig| !channel.down.loss.is_none() || !channel.up.loss.is_none();
+    let lossy = [&scenario.wan, &scenario.link, &scenario.lan].into_iter().any(is_lossy);
+    lossy.then(|| "no loss".to_owned())
 }
 
 fn has_more_than_the_link(scenario: &Scenario) -> bool {
@@ -268,12 +270,14 @@ pub(crate) mod tests {
 
     /// What the formulas alone say.
     pub(crate) fn predict(scenario: &Scenario) -> Prediction {
-        collect(scenario, predict_by_formulas)
+        collect(scenario, |scenario, architecture| match predict_by_formulas(scenario, architecture) {
+            Ok(rows) => (rows, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        })
     }
 
     use farhop_scenario::{
-        ChannelConfig, DirectionConfig, HttpConfig, Object, Page, PrefetchSide, Profile, RunConfig, RwbpSettings,
-        TcpConfig,
+        DirectionConfig, HttpConfig, Object, Page, PrefetchSide, Profile, RunConfig, RwbpSettings, TcpConfig,
     };
 
     /// One direction of a geostationary link: 250 ms, 100 Mbit/s.
@@ -332,6 +336,21 @@ pub(crate) mod tests {
             reasons[0],
             "no published formula knows jitter (link.up); farhop's model does not know jitter (link.up)"
         );
+    }
+
+    #[test]
+    fn formulas_beside_losses_say_what_they_leave_out_and_why_our_own_model_is_missing() {
+        let mut scenario = scenario(&[5000; 10]);
+        scenario.run.architectures = vec![Architecture::Direct, Architecture::Prefetch2013];
+        scenario.link.down.loss = farhop_scenario::LossModel::Bernoulli(farhop_units::Probability::new(0.6).unwrap());
+        let prediction = super::predict(&scenario);
+        assert_eq!(methods(&prediction), ["prefetch-2013 Eq 5", "lantern", "prefetch-2013 Eq 9"]);
+        for row in &prediction.rows {
+            assert!(row.note.as_deref().is_some_and(|note| note.contains(", no loss")), "{row:?}");
+        }
+        let reasons: Vec<_> = prediction.gaps.iter().map(|gap| (gap.architecture, gap.reason.as_str())).collect();
+        let reason = "nothing by farhop's model: loss is 60 % on average; accepted: at most 50 %";
+        assert_eq!(reasons[0], (Architecture::Direct, reason));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::cardwell_2000::{self, DELAYED_ACK, SYN_TIMEOUT};
 use crate::padhye_1998::{Flow, any_lost};
 use crate::path::{directions, slowest_rate};
+use crate::predict::no_loss;
 use crate::prefetch_2013::{self, Access, Paced, Proposed, Rounds, Stages, Window};
 use crate::{ModelError, Path, Segments, lantern, obata_2001};
 use core::num::NonZeroU32;
@@ -80,6 +81,7 @@ fn prefetch_assumptions(scenario: &Scenario) -> Vec<String> {
     let mut assumed = vec!["no handshake".to_owned(), initial_window(1, scenario.tcp.initial_window)];
     assumed.push("an ACK for every segment".to_owned());
     assumed.push("slow start again for every object".to_owned());
+    assumed.extend(no_loss(scenario));
     assumed
 }
 
@@ -252,6 +254,7 @@ fn page_graph(scenario: &Scenario) -> Option<Result<Answer, ModelError>> {
         assumed.push("objects asked for when the HTML is complete".to_owned());
     }
     assumed.push("no headers on the wire".to_owned());
+    assumed.extend(no_loss(scenario));
     Some(lantern::load_time(&network, &nodes).map(|time| Answer {
         method: "lantern",
         time,

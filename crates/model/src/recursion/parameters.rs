@@ -39,7 +39,10 @@ pub enum RecursionError {
         by: usize,
     },
     /// Time or packets without end.
-    #[error("a load of more than 584 years, or of more packets than are counted through; accepted: less")]
+    #[error(
+        "page.size and page.objects: a load of more than 584 years over this link, or of more packets than are counted through; \
+         accepted: less, or a link of higher rates"
+    )]
     TooLong,
     /// Repeating takes longer than sending.
     #[error("loss is {loss} on average; accepted: at most 50 %")]
