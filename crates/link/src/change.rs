@@ -71,6 +71,8 @@ const UNLIMITED: &str = "unlimited";
 const NONE: &str = "none";
 pub(crate) const TERMINALS: &str = "terminals";
 pub(crate) const ACCESS: &str = "access";
+/// The longest delay: farther than any spacecraft is.
+const MAX_DELAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Change {
     /// Reads what [`Change::name`] and [`Setting`]'s `Display` wrote.
@@ -114,7 +116,7 @@ impl Setting {
     pub fn parse(word: &str, value: &str) -> Option<Result<Self, ParseError>> {
         Some(match word {
             "rate" => optional(value, UNLIMITED).map(Self::Rate),
-            "delay" => duration::parse(value).map(Self::Delay),
+            "delay" => delay(value).map(Self::Delay),
             "trace" => optional(value, NONE).map(Self::Trace),
             "orbit" => optional(value, NONE).map(Self::Orbit),
             "queue" => value.parse().map(Self::Queue),
@@ -269,6 +271,12 @@ impl ChannelConfig {
             Direction::Up => self.up.apply(change.setting),
         }
     }
+}
+
+fn delay(text: &str) -> Result<Duration, ParseError> {
+    let delay = duration::parse(text)?;
+    let refuse = || ParseError::new("longer than 24 h", "one way, from 0 ms to 24 h, e.g. \"250 ms\"");
+    if delay <= MAX_DELAY { Ok(delay) } else { Err(refuse()) }
 }
 
 /// Reads a number of terminals.

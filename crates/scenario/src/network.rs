@@ -8,9 +8,7 @@ use crate::reader::{Document, Spread, ValueError, key_in};
 use crate::traces;
 use farhop_link::{Access, ChannelConfig, Direction, DirectionConfig, QueueLimit, Setting};
 use farhop_units::{Bytes, ParseError};
-use std::time::Duration;
 
-const MAX_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// Queues default to at least this: 43 full packets.
 const MIN_DEFAULT_QUEUE: Bytes = Bytes::kb(64);
 
@@ -73,12 +71,7 @@ fn read(document: &Document, table: &str, word: &str, config: &mut DirectionConf
 
 /// The setting named `word` from its text form.
 pub(crate) fn setting(word: &str, text: &str) -> Result<Setting, ParseError> {
-    match Setting::parse(word, text).expect("a word of the table")? {
-        Setting::Delay(delay) if delay > MAX_DELAY => {
-            Err(ParseError::new("longer than 24 h", "one way, from 0 ms to 24 h, e.g. \"250 ms\""))
-        }
-        setting => Ok(setting),
-    }
+    Setting::parse(word, text).expect("a word of the table")
 }
 
 fn terminals(text: &str) -> Result<u16, ParseError> {

@@ -155,6 +155,8 @@ mod tests {
         let mut settings = settings();
         let refused = problem(&mut settings, "link.terminals=4");
         assert!(refused.starts_with("link.terminals cannot change while the link runs; accepted: "), "{refused}");
+        let refused = problem(&mut settings, "link.up.delay=25h");
+        assert!(refused.starts_with("link.up.delay: longer than 24 h; accepted: one way"), "{refused}");
         let unknown = [
             ("link.down.rat=1", "\"link.down.rat\"; did you mean link.down.rate?"),
             ("link.donw.delay=1s", "\"link.donw.delay\"; did you mean link.down.delay?"),
