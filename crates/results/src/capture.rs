@@ -1,4 +1,5 @@
-//! Packet captures of a far link, for tcpdump and Wireshark: pcapng (draft-ietf-opsawg-pcapng), raw IP, nanoseconds.
+//! Packet captures of a far link, for tcpdump and Wireshark: pcapng (draft-ietf-opsawg-pcapng), nanoseconds, packets behind the word that
+//! tells IPv4 from IPv6 on a loopback device.
 //!
 //! There is an interface for what enters and one for what leaves at each end of the link: `gateway in`, `gateway out`,
 //! `terminal-0 in`, … A packet is captured when it enters and again when it leaves, at the time it was due. One that the link
@@ -37,8 +38,11 @@ mod option {
 
 /// Writing to a packet this byte-order mark in the writer's own order tells the reader which it is.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Packets begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
-const RAW_IP: u16 = 101;
+/// Packets begin with [`FAMILIES`]' word in the writer's own order (LINKTYPE_NULL). Without it they would be raw IP (LINKTYPE_RAW), which
+/// libpcap (1.10.3) reads from one interface alone: it compares the second one's type with what it has translated the first one's to.
+const LOOPBACK: u16 = 0;
+/// AF_INET, and the AF_INET6 of BSD, which every reader knows.
+const FAMILIES: [u32; 2] = [2, 24];
 /// Timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 const INBOUND: u32 = 1;
@@ -84,13 +88,16 @@ impl<W: Write> Capture<W> {
         let time = self.start + packet.at.since(Instant::START);
         // 64 bits of nanoseconds last until the year 2554.
         let nanos = time.as_nanos() as u64;
-        let captured = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let length = u32::try_from(packet.bytes.get()).map_err(io::Error::other)?;
+        let family = FAMILIES[usize::from(is_ipv6(bytes))].to_ne_bytes();
+        let [captured, length] = [bytes.len() as u64, packet.bytes.get()].map(|bytes| bytes + family.len() as u64);
+        let captured = u32::try_from(captured).map_err(io::Error::other)?;
+        let length = u32::try_from(length).map_err(io::Error::other)?;
         self.begin(block::ENHANCED_PACKET);
         let interface = interface(packet.port, is_leaving);
         for field in [interface, (nanos >> 32) as u32, nanos as u32, captured, length] {
             self.block.extend(field.to_ne_bytes());
         }
+        self.block.extend(family);
         self.block.extend(bytes);
         self.pad();
         Ok(())
@@ -119,7 +126,7 @@ impl<W: Write> Capture<W> {
         for direction in ["in", "out"] {
             let (reserved, no_limit) = (0_u16, 0_u32);
             self.begin(block::INTERFACE);
-            self.block.extend(RAW_IP.to_ne_bytes());
+            self.block.extend(LOOPBACK.to_ne_bytes());
             self.block.extend(reserved.to_ne_bytes());
             self.block.extend(no_limit.to_ne_bytes());
             self.option(option::IF_NAME, format!("{end} {direction}").as_bytes());
@@ -156,6 +163,10 @@ impl<W: Write> Capture<W> {
         self.block.extend(length);
         self.out.write_all(&self.block)
     }
+}
+
+fn is_ipv6(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|first| first >> 4 == 6)
 }
 
 /// The number of the interface at which an event is captured.
@@ -197,7 +208,7 @@ mod tests {
         let traits = Traits { destination: None, flow: 0, class: Class::Normal, ecn: Ecn::NotEct };
         let whole = Condition { ecn: Ecn::NotEct, corrupted: false };
         capture.write(&Record::Arrival(packet(Port::Gateway, 5), traits), b"Eabcd").unwrap();
-        capture.write(&Record::Delivery(packet(Port::Terminal(1), 1500), whole), b"Eabc").unwrap();
+        capture.write(&Record::Delivery(packet(Port::Terminal(1), 1500), whole), b"`abc").unwrap();
         capture.write(&Record::Drop(packet(Port::Terminal(0), 1), DropReason::QueueFull), b"E").unwrap();
         capture.flush().unwrap();
         file
@@ -216,10 +227,13 @@ mod tests {
             u32::from_ne_bytes(blocks[block].1[place * 4..place * 4 + 4].try_into().unwrap())
         };
         let nanos = u64::from(field(7, 1)) << 32 | u64::from(field(7, 2));
-        assert_eq!((nanos, field(7, 3), field(7, 4)), (1_700_000_001_000_000_007, 5, 5));
-        assert_eq!((field(8, 3), field(8, 4)), (4, 1500), "a packet of which only the beginning is there");
-        assert_eq!(&blocks[7].1[20..28], b"Eabcd\0\0\0");
+        assert_eq!((nanos, field(7, 3), field(7, 4)), (1_700_000_001_000_000_007, 9, 9));
+        assert_eq!((field(8, 3), field(8, 4)), (8, 1504), "a packet of which only the beginning is there");
+        assert_eq!(&blocks[7].1[24..32], b"Eabcd\0\0\0");
+        assert_eq!([7, 8, 9].map(|block| field(block, 5)), [2, 24, 2], "an IPv6 packet is told from the others");
         assert!(blocks[9].1.windows(19).any(|bytes| bytes == b"dropped: queue-full"));
+        // Types that libpcap has no other number for: it compares those of several interfaces.
+        assert!(blocks[1..7].iter().all(|(_, body)| body[..2] == [0, 0]));
         assert!(blocks[4].1.windows(14).any(|bytes| bytes == b"terminal-0 out"));
     }
 }
