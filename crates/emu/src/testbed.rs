@@ -136,6 +136,12 @@ impl Testbed {
         host.address6()
     }
 
+    /// A host's addresses, of the families that this system has.
+    pub fn addresses(&self, host: Host) -> Vec<IpAddr> {
+        let v6 = kernel_tcp::has_ipv6().then(|| self.address6(host).into());
+        [self.address(host).into()].into_iter().chain(v6).collect()
+    }
+
     /// The addresses of a client, counted from 0.
     pub fn client_addresses(&self, number: u16) -> Option<(Ipv4Addr, Ipv6Addr)> {
         let client = Node::Client(number);

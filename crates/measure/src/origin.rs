@@ -17,7 +17,7 @@ use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, Hea
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
-use std::future::Future;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -115,20 +115,14 @@ impl Site {
         Some(format!("response heads are up to {longest} long: the scenario's {wanted} is too small"))
     }
 
-    /// Answers requests on `listener` until `shutdown`; connections still open then are closed.
+    /// Answers requests on `listener` until dropped; connections still open then are closed.
     ///
     /// # Errors
     /// The listener fails.
-    pub async fn serve(
-        self: Arc<Self>,
-        listener: TcpListener,
-        shutdown: impl Future<Output = ()>,
-    ) -> Result<(), MeasureError> {
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) -> Result<Infallible, MeasureError> {
         let mut connections = JoinSet::new();
-        tokio::pin!(shutdown);
         loop {
             tokio::select! {
-                () = &mut shutdown => return Ok(()),
                 accepted = listener.accept() => {
                     let (stream, _) = accepted.map_err(MeasureError::io("accepting a connection at the origin"))?;
                     stream.set_nodelay(true).map_err(MeasureError::io("setting TCP_NODELAY at the origin"))?;

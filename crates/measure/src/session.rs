@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use url::Url;
 
 /// Scheme and port of the origin: HTTP's and HTTPS's own, so that its URLs are as short as real ones.
@@ -58,7 +59,7 @@ impl Work {
         let address = listener.local_addr().map_err(MeasureError::io("warming up"))?;
         let plan = self.plan(Route::Direct(address));
         tokio::select! {
-            served = Arc::clone(&self.site).serve(listener, std::future::pending()) => served,
+            served = Arc::clone(&self.site).serve(listener) => served.map(|never| match never {}),
             loaded = load(&plan, Clock::start()) => loaded.map(drop),
         }
     }
@@ -70,9 +71,9 @@ impl Work {
         LoadPlan { page, http, server, route, keys, timeout: patience(&self.scenario) }
     }
 
-    /// Where the origin is in `testbed`.
-    fn origin(&self, testbed: &Testbed) -> SocketAddr {
-        SocketAddr::from((testbed.address(Host::Server), origin_service(self.scenario.http.tls).1))
+    /// The origin's port.
+    fn port(&self) -> u16 {
+        origin_service(self.scenario.http.tls).1
     }
 
     /// The scenario of one run: the dice of its links are its own, so that runs are independent and each can be repeated.
@@ -98,15 +99,23 @@ impl Origin {
     }
 
     fn serve(testbed: &Testbed, work: &Work) -> Result<Self, MeasureError> {
-        let address = work.origin(testbed);
-        let (site, warm) = (Arc::clone(&work.site), work.clone());
+        let (addresses, work) = (testbed.addresses(Host::Server), work.clone());
         let (service, ()) = Service::start(testbed.host(Host::Server), "origin", async move |signals| {
-            let listener = TcpListener::bind(address).await;
-            let listener = listener.map_err(MeasureError::io(format!("listening on {address} at the origin")))?;
-            warm.warm_up().await?;
+            let mut serving = JoinSet::new();
+            for address in addresses.into_iter().map(|address| SocketAddr::from((address, work.port()))) {
+                let listener = TcpListener::bind(address).await;
+                let listener = listener.map_err(MeasureError::io(format!("listening on {address} at the origin")))?;
+                serving.spawn(Arc::clone(&work.site).serve(listener));
+            }
+            work.warm_up().await?;
             let _ = signals.ready.send(());
-            // The sender is dropped to stop.
-            site.serve(listener, async { drop(signals.stop.await) }).await
+            tokio::select! {
+                // The sender is dropped to stop.
+                _ = signals.stop => Ok(()),
+                Some(ended) = serving.join_next() => {
+                    ended.map_err(|_| MeasureError::Panicked("origin"))?.map(|never| match never {})
+                }
+            }
         })?;
         Ok(Self(service))
     }
@@ -144,7 +153,7 @@ impl Session {
 
     /// The route to the origin without anything between.
     pub(crate) fn direct(&self) -> Route {
-        Route::Direct(self.work.origin(&self.testbed))
+        Route::Direct((self.testbed.address(Host::Server), self.work.port()).into())
     }
 
     /// One load by the client. The testbed's TCP remembers nothing of earlier ones.

@@ -39,7 +39,7 @@ async fn origin(page: &Page, http: HttpConfig) -> (SocketAddr, Url, Arc<Site>) {
         url.set_scheme("https").unwrap();
     }
     let site = Arc::new(Site::new(page, &http, &url, SEED).unwrap());
-    tokio::spawn(Arc::clone(&site).serve(listener, std::future::pending()));
+    tokio::spawn(Arc::clone(&site).serve(listener));
     (address, url, site)
 }
 

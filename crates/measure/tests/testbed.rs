@@ -7,7 +7,8 @@
     reason = "a test fails by panicking and may print"
 )]
 
-use farhop_measure::{crosscheck, measure};
+use farhop_emu::{Host, Testbed};
+use farhop_measure::{Origin, crosscheck, measure};
 use farhop_results::{Architecture, CacheState};
 use farhop_scenario::{LossModel, Scenario};
 use farhop_units::Probability;
@@ -81,6 +82,22 @@ fn direct_loads_take_the_round_trips_they_must() {
         assert!((1_600_000.0..1_750_000.0).contains(&down), "{down} bits came down");
         assert!(load.objects.iter().all(|object| object.sha256.is_some()));
     }
+}
+
+#[test]
+fn the_page_is_at_every_address_of_the_server() {
+    let Some(_turn) = testbed() else { return };
+    let scenario = scenario("");
+    let testbed = Testbed::start(&scenario).unwrap();
+    let origin = Origin::start(&testbed, &scenario).unwrap();
+    // A browser that prefers IPv6, or tries it when an answer is late, must not be refused.
+    for address in testbed.addresses(Host::Server) {
+        let family = if address.is_ipv6() { "-6" } else { "-4" };
+        let mut curl = testbed.host(Host::Client).command("curl");
+        let output = curl.args(["-sS", family, "http://server/index.html"]).output().unwrap();
+        assert_eq!(output.stdout.len(), 20_000, "{address}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    origin.end().unwrap();
 }
 
 #[test]

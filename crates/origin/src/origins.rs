@@ -64,7 +64,7 @@ impl Origins {
     /// Certificates cannot be made or written, addresses not be added, ports not be had.
     pub fn start(testbed: &Testbed, site: Site, options: &OriginOptions) -> Result<Self, OriginError> {
         let server = testbed.host(Host::Server);
-        let own = own_addresses(testbed);
+        let own = testbed.addresses(Host::Server);
         let authority = Arc::new(Authority::new(now())?);
         let files = [trust::CERTIFICATE, trust::BUNDLE].map(|name| match &options.directory {
             Some(directory) => directory.join(name),
@@ -122,13 +122,6 @@ impl Origins {
     pub fn stop(mut self) -> Result<(), OriginError> {
         self.running.end()
     }
-}
-
-/// The server's own addresses, of the families that this system has.
-fn own_addresses(testbed: &Testbed) -> Vec<IpAddr> {
-    const IPV6: &str = "/proc/sys/net/ipv6";
-    let v6 = Path::new(IPV6).exists().then(|| IpAddr::from(testbed.address6(Host::Server)));
-    std::iter::once(IpAddr::from(testbed.address(Host::Server))).chain(v6).collect()
 }
 
 /// Raises the soft limit of open files, as far as allowed, if so many listening sockets would leave none for connections. What is still
