@@ -10,6 +10,7 @@ use crate::tun::TUN_CONTROL;
 use crate::user_namespace::{self, Rights};
 use crate::wakefulness::Wakefulness;
 use crate::{EmuError, enter_user_namespace, kernel_tcp};
+use farhop_units::counted;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{AccessFlags, access};
@@ -267,7 +268,7 @@ fn leftovers() -> Finding {
             what,
             works: false,
             required,
-            detail: format!("{} killed emulators have left something", stale.len()),
+            detail: format!("left by {}", counted(stale.len(), "killed emulator")),
             remedy: Some("farhop doctor --clean, or start the next emulator".to_owned()),
         },
         Err(error) => Finding::of(what, required, Err(error)),

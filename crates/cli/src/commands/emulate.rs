@@ -10,7 +10,7 @@ use farhop_emu::{EmuError, Options, Recording, Summary, Testbed, Windows, contro
 use farhop_measure::Origin;
 use farhop_origin::{OriginOptions, Origins, Site};
 use farhop_scenario::{Scenario, open};
-use farhop_units::duration;
+use farhop_units::{counted, duration};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -138,7 +138,8 @@ fn told(windows: &Windows) -> String {
         Some(window) => format!("receive window {window}"),
         None => "receive window left to the kernel's autotuning".to_owned(),
     };
-    format!("initial window {} segments of {}, {advertised}", windows.initial, windows.segment)
+    let initial = counted(windows.initial, "segment");
+    format!("initial window {initial} of {}, {advertised}", windows.segment)
 }
 
 #[cfg(test)]
