@@ -168,26 +168,34 @@ impl Queue {
             self.queued.remove(bytes);
             self.first.packets -= 1;
             if self.first.packets == 0 {
-                self.first = self.others.as_mut().and_then(|others| others.pop_front()).unwrap_or_default();
+                self.first = self.others().and_then(VecDeque::pop_front).unwrap_or_default();
             }
         }
         self.queued
     }
 
+    /// What waits behind the first run, if anything does: else memory is not asked for the list, which is not where the lane is.
+    fn others(&mut self) -> Option<&mut VecDeque<Run>> {
+        if self.queued.packets > self.first.packets.into() { self.others.as_deref_mut() } else { None }
+    }
+
     /// A packet waits until all before it is done, which is at `end`; whose service had begun by now has been taken out.
     fn join(&mut self, end: Moment, bytes: Bytes) {
-        self.queued.add(bytes);
         let new = Run { packets: 1, bytes: u32::try_from(bytes.get()).unwrap_or(u32::MAX) };
+        let joins = |last: &Run| last.bytes == new.bytes && last.packets < u32::MAX;
         if self.first.packets == 0 {
             (self.begin, self.first) = (end, new);
-            return;
-        }
-        let last = self.others.as_mut().and_then(|others| others.back_mut()).unwrap_or(&mut self.first);
-        if last.bytes == new.bytes && last.packets < u32::MAX {
-            last.packets += 1;
+        } else if let Some(others) = self.others() {
+            match others.back_mut().filter(|last| joins(last)) {
+                Some(last) => last.packets += 1,
+                None => others.push_back(new),
+            }
+        } else if joins(&self.first) {
+            self.first.packets += 1;
         } else {
             self.others.get_or_insert_default().push_back(new);
         }
+        self.queued.add(bytes);
     }
 }
 
