@@ -87,7 +87,7 @@ impl Endpoint {
     /// The end that opens the connection: its SYN leaves at `now`.
     ///
     /// # Errors
-    /// If `config`'s segments carry nothing.
+    /// If `config`'s segments carry nothing, or 4 GiB.
     pub fn connect(now: Instant, config: &TcpConfig) -> Result<Self, TcpError> {
         let mut endpoint = Self::listen(config)?;
         endpoint.open(now);
@@ -97,7 +97,7 @@ impl Endpoint {
     /// The end that waits for a SYN.
     ///
     /// # Errors
-    /// If `config`'s segments carry nothing.
+    /// If `config`'s segments carry nothing, or 4 GiB.
     pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
         let outputs = VecDeque::new();
@@ -581,6 +581,6 @@ mod tests {
     fn segments_that_carry_nothing_are_an_error() {
         let config = TcpConfig { mss: Bytes::ZERO, ..TcpConfig::of(Profile::Linux) };
         let error = Endpoint::listen(&config).expect_err("nothing could be sent");
-        assert_eq!(error.to_string(), "a maximum segment size of 0 B; it is at least 1 B");
+        assert_eq!(error.to_string(), "a maximum segment size of 0 B; it is 1 B to 4294967295 B");
     }
 }

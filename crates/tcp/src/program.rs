@@ -20,7 +20,7 @@ const AT_WORK_NS: [u64; 2] = [10_000, 50_000];
 /// When a host's program runs.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The longest that it takes from sleep; zero runs at once.
+    /// The longest that it takes from sleep.
     waking: Duration,
     dice: Dice,
     /// When it ran last, or will next.
@@ -28,17 +28,18 @@ pub struct Program {
 }
 
 impl Program {
-    /// Of a host with this profile; how long it takes each time is drawn from `random`.
+    /// Whether programs of this profile's hosts take any time; else they run at once.
+    pub fn takes_time(config: &TcpConfig) -> bool {
+        !Behavior::of(config).waking.is_zero()
+    }
+
+    /// Of a host with this profile, where they do; how long it takes each time is drawn from `random`.
     pub fn new(config: &TcpConfig, random: Stream) -> Self {
         Self { waking: Behavior::of(config).waking, dice: Dice::new(random), runs: Instant::START }
     }
 
     /// When it reads what happens now.
-    #[inline]
     pub fn reads(&mut self, now: Instant) -> Instant {
-        if self.waking.is_zero() {
-            return now;
-        }
         if now <= self.runs + AWAKE && self.runs > Instant::START {
             self.runs = self.runs.max(now);
         } else {
@@ -49,9 +50,6 @@ impl Program {
 
     /// When what it does about something that happens now leaves.
     pub fn answers(&mut self, now: Instant) -> Instant {
-        if self.waking.is_zero() {
-            return now;
-        }
         self.reads(now);
         self.runs = self.runs.max(now + self.draw(AT_WORK_NS));
         self.runs
@@ -91,7 +89,8 @@ mod tests {
 
     #[test]
     fn only_linuxs_programs_take_a_time_and_each_seeds_another() {
-        assert!(spans(Profile::Rfc, &[], 1000).iter().all(Duration::is_zero));
+        let takes_time = |profile| Program::takes_time(&TcpConfig::of(profile));
+        assert_eq!([Profile::Rfc, Profile::Bsd1997, Profile::Linux].map(takes_time), [false, false, true]);
         let linux = spans(Profile::Linux, &[], 1000);
         assert!(linux.iter().all(|span| (10..450).contains(&span.as_micros())), "{linux:?}");
         assert!(linux.iter().any(|span| span.as_micros() > 200) && linux[0] != linux[1], "{linux:?}");

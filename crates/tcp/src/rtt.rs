@@ -42,15 +42,17 @@ struct Smoothed {
 pub(crate) struct RttEstimator {
     /// What follows from the rest, as it is asked for more often than it changes.
     rto: Duration,
+    /// Kept where somebody asks for it.
+    least: Option<Box<Windowed<Duration>>>,
     smoothed: Option<Smoothed>,
     bounds: &'static RtoBounds,
     backoff: u32,
-    least: Windowed<Duration>,
 }
 
 impl RttEstimator {
-    pub(crate) fn new(bounds: &'static RtoBounds) -> Self {
-        let least = Windowed::least(nanos(LEAST_RTT_WINDOW));
+    /// What was least of late is known if `keeps_least`.
+    pub(crate) fn new(bounds: &'static RtoBounds, keeps_least: bool) -> Self {
+        let least = keeps_least.then(|| Box::new(Windowed::least(nanos(LEAST_RTT_WINDOW))));
         let mut estimator = Self { bounds, smoothed: None, least, backoff: 0, rto: Duration::ZERO };
         estimator.set_rto();
         estimator
@@ -59,7 +61,9 @@ impl RttEstimator {
     /// RFC 6298 §2.2-2.3: SRTT with gain 1/8, RTTVAR with gain 1/4; the first sample sets RTT and RTT/2.
     pub(crate) fn sample(&mut self, sample: RttSample) {
         self.backoff = 0;
-        self.least.update(sample.now.as_nanos(), sample.least);
+        if let Some(least) = &mut self.least {
+            least.update(sample.now.as_nanos(), sample.least);
+        }
         let rtt = sample.rtt;
         self.smoothed = Some(match self.smoothed {
             None => {
@@ -84,7 +88,7 @@ impl RttEstimator {
     /// Asks memory for what samples change beyond that.
     pub(crate) fn look_at_samples(&self) {
         look_at(&self.bounds);
-        look_at(&self.least);
+        self.least.as_deref().into_iter().for_each(look_at);
     }
 
     /// SRTT, once there was a sample.
@@ -92,9 +96,9 @@ impl RttEstimator {
         self.smoothed.map(|smoothed| smoothed.rtt)
     }
 
-    /// Least sample.
+    /// Least sample of late, if it is kept.
     pub(crate) fn min(&self) -> Option<Duration> {
-        self.least.get()
+        self.least.as_ref().and_then(|least| least.get())
     }
 
     /// The timeout, doubled for each expiry since the last sample (§5.5).
@@ -163,7 +167,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn estimator(profile: Profile) -> RttEstimator {
-        RttEstimator::new(&Behavior::of(&TcpConfig::of(profile)).rto)
+        RttEstimator::new(&Behavior::of(&TcpConfig::of(profile)).rto, true)
     }
 
     /// A sample number `index`; a window of data is ten samples long.

@@ -111,7 +111,7 @@ impl Sender {
             mss: config.mss,
             initial_window,
             congestion,
-            rtt: RttEstimator::new(&behavior.rto),
+            rtt: RttEstimator::new(&behavior.rto, measures_rate || behavior.batches),
             scoreboard: Scoreboard::new(behavior.counts_segments.then_some(config.mss), measures_rate),
             usage: WindowUsage::default(),
             pacer: Pacer::default(),

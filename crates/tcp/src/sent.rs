@@ -34,17 +34,17 @@ pub(crate) enum Fate {
     Sacked,
 }
 
-/// One segment as it was last sent. There are as many as a window holds, for each connection, so that they are kept small.
+/// One segment as it was last sent. There are as many as a window holds, for each connection, so that they are kept small: two take a line of
+/// the processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Sent {
     pub(crate) sequence: Sequence,
-    pub(crate) payload: Bytes,
     pub(crate) at: Instant,
     /// Its place among all transmissions.
     pub(crate) order: u64,
-    syn: bool,
-    fin: bool,
-    push: bool,
+    payload: u32,
+    flags: Flags,
     /// It was sent more than once.
     pub(crate) again: bool,
     /// It is the last of a packet in the host's memory.
@@ -52,21 +52,52 @@ pub(crate) struct Sent {
     pub(crate) fate: Fate,
 }
 
+/// What of SYN, FIN and PSH a segment carries.
+#[derive(Debug, Clone, Copy)]
+struct Flags(u8);
+
+impl Flags {
+    const SYN: u8 = 1;
+    const FIN: u8 = 2;
+    const PUSH: u8 = 4;
+
+    fn of(piece: &Piece) -> Self {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        Self(flag(piece.syn, Self::SYN) | flag(piece.fin, Self::FIN) | flag(piece.push, Self::PUSH))
+    }
+
+    const fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+
+    /// How many numbers they take.
+    const fn numbers(self) -> u64 {
+        (self.0 & (Self::SYN | Self::FIN)).count_ones() as u64
+    }
+}
+
 impl Sent {
     /// A piece that is on the way for the first time.
     pub(crate) fn new(piece: Piece, at: Instant, order: u64) -> Self {
-        let Piece { sequence, payload, syn, fin, push, .. } = piece;
-        Self { sequence, payload, at, order, syn, fin, push, again: false, ends_packet: false, fate: Fate::InFlight }
+        let Piece { sequence, payload, .. } = piece;
+        let (flags, fate) = (Flags::of(&piece), Fate::InFlight);
+        let payload = u32::try_from(payload.get()).expect("segments are no larger");
+        Self { sequence, at, order, payload, flags, again: false, ends_packet: false, fate }
+    }
+
+    pub(crate) fn payload(&self) -> Bytes {
+        Bytes::new(self.payload.into())
     }
 
     /// What it held.
     pub(crate) fn piece(&self) -> Piece {
-        let Self { sequence, payload, syn, fin, push, again, .. } = *self;
-        Piece { sequence, payload, syn, fin, push, cwr: false, again }
+        let Self { sequence, flags, again, .. } = *self;
+        let [syn, fin, push] = [Flags::SYN, Flags::FIN, Flags::PUSH].map(|flag| flags.has(flag));
+        Piece { sequence, payload: self.payload(), syn, fin, push, cwr: false, again }
     }
 
     pub(crate) fn end(&self) -> Sequence {
-        self.piece().end()
+        self.sequence + Bytes::new(u64::from(self.payload) + self.flags.numbers())
     }
 }
 
@@ -103,4 +134,29 @@ pub(crate) struct Covered {
     pub(crate) earliest: Option<Sequence>,
     /// Something was acknowledged by number that has been repeated.
     pub(crate) repetition: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_segments_take_a_line_of_the_cache() {
+        assert_eq!((size_of::<Sent>(), align_of::<Sent>()), (32, 32));
+    }
+
+    #[test]
+    fn what_a_segment_held_is_known() {
+        let payload = Bytes::new(u64::from(u32::MAX));
+        for (syn, fin, push) in [(true, false, false), (false, true, false), (false, false, true), (true, true, true)] {
+            let piece = Piece { sequence: Sequence::FIRST_BYTE, payload, syn, fin, push, ..Piece::default() };
+            let sent = Sent::new(piece, Instant::START, 1);
+            let held = sent.piece();
+            assert_eq!(
+                (held.sequence, held.payload, held.syn, held.fin, held.push),
+                (piece.sequence, payload, syn, fin, push)
+            );
+            assert_eq!(sent.end(), piece.end());
+        }
+    }
 }

@@ -19,14 +19,14 @@ pub(super) struct Hosts {
     /// What they do at random.
     random: Stream,
     tcp: TcpConfig,
-    /// Of clients by terminal, and of servers.
-    programs: [Vec<Program>; 2],
+    /// Of clients by terminal, and of servers, if they take any time.
+    programs: Option<[Vec<Program>; 2]>,
 }
 
 impl Hosts {
     /// Of a run with this `seed`.
     pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
-        let programs = [const { Vec::new() }; 2];
+        let programs = Program::takes_time(tcp).then(Default::default);
         Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs }
     }
 
@@ -37,32 +37,38 @@ impl Hosts {
         end.set_host(uptime, self.random.split(number).split(side));
     }
 
-    /// The program at one end of a route from a client to a server.
-    fn program(&mut self, route: Route, side: Side) -> Option<&mut Program> {
+    /// When the program at one end of a route from a client to a server does something that happens now.
+    fn program(
+        &mut self,
+        now: Instant,
+        (route, side): (Route, Side),
+        does: impl Fn(&mut Program, Instant) -> Instant,
+    ) -> Option<Instant> {
         if route.near != Place::Client || route.far != Place::Server {
             return None;
         }
+        let Some(programs) = &mut self.programs else { return Some(now) };
         let number = match side {
             Side::Near => usize::from(route.line.terminal),
             Side::Far => 0,
         };
-        let programs = &mut self.programs[side as usize];
+        let programs = &mut programs[side as usize];
         while programs.len() <= number {
             // Legs are counted from 0, so that none has these numbers.
             let random = self.random.split(u64::MAX - side as u64).split(programs.len() as u64);
             programs.push(Program::new(&self.tcp, random));
         }
-        Some(&mut programs[number])
+        Some(does(&mut programs[number], now))
     }
 
     /// When the program at one end reads what arrives now, if it is known.
     pub(super) fn reads(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
-        self.program(route, side).map(|program| program.reads(now))
+        self.program(now, (route, side), Program::reads)
     }
 
     /// When what the program does there now leaves, if it is known.
     pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
-        self.program(route, side).map(|program| program.answers(now))
+        self.program(now, (route, side), Program::answers)
     }
 }
 

@@ -136,10 +136,10 @@ impl Controller {
     /// The controller that `config` asks for.
     ///
     /// # Errors
-    /// If a segment carries nothing.
+    /// If a segment carries nothing, or 4 GiB.
     pub fn new(config: &TcpConfig) -> Result<Self, TcpError> {
-        if config.mss == Bytes::ZERO {
-            return Err(TcpError::EmptySegments { mss: config.mss });
+        if config.mss == Bytes::ZERO || u32::try_from(config.mss.get()).is_err() {
+            return Err(TcpError::SegmentSize { mss: config.mss });
         }
         let behavior = Behavior::of(config);
         let counting = behavior.byte_counting;

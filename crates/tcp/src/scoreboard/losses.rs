@@ -122,7 +122,7 @@ impl Scoreboard {
         self.leave(&sent);
         self.sent[index].fate = Fate::Lost;
         self.lost += 1;
-        self.total_lost += self.charge(sent.payload);
+        self.total_lost += self.charge(sent.payload());
         self.lost_from = self.lost_from.min(self.first + index as u64);
     }
 
@@ -132,7 +132,7 @@ impl Scoreboard {
             let sent = &mut self.sent[index];
             if sent.fate == Fate::Lost {
                 sent.fate = Fate::InFlight;
-                let (payload, again) = (sent.payload, sent.again);
+                let (payload, again) = (sent.payload(), sent.again);
                 self.in_flight += self.charge(payload);
                 self.repeated += usize::from(again);
             }

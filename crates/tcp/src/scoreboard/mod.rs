@@ -186,7 +186,7 @@ impl Scoreboard {
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.end() <= acknowledgment) {
             self.first += 1;
             self.packet_ends -= u32::from(sent.ends_packet);
-            covered.bytes += sent.payload;
+            covered.bytes += sent.payload();
             covered.segments += 1;
             covered.repetition |= sent.again;
             if sent.fate == Fate::Sacked {
@@ -217,7 +217,7 @@ impl Scoreboard {
     fn leave(&mut self, sent: &Sent) {
         match sent.fate {
             Fate::InFlight => {
-                self.in_flight -= self.charge(sent.payload);
+                self.in_flight -= self.charge(sent.payload());
                 self.repeated -= usize::from(sent.again);
             }
             Fate::Lost => self.lost -= 1,
@@ -227,7 +227,7 @@ impl Scoreboard {
 
     /// A segment has arrived, which is or was at this place.
     fn deliver(&mut self, now: Instant, (place, sent): (usize, &Sent), point: Sequence, covered: &mut Covered) {
-        let charge = self.charge(sent.payload);
+        let charge = self.charge(sent.payload());
         covered.delivered += charge;
         if !sent.again {
             let start = sent.sequence;
@@ -347,7 +347,7 @@ impl Scoreboard {
 
     /// Size of the first lost segment, if one is to be sent again.
     pub(crate) fn next_lost(&mut self) -> Option<Bytes> {
-        self.first_lost().map(|index| self.sent[index].payload)
+        self.first_lost().map(|index| self.sent[index].payload())
     }
 
     /// Sends the first lost segment again.
