@@ -18,7 +18,9 @@
 //! (RFC 9113 §9.1.1), speculative connections, a limit on retries.
 
 use crate::{HttpConfig, HttpVersion, Page, Priority};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use core::cmp::Reverse;
+use farhop_units::look_at;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Requests of HTTP/2 and 3 that a connection carries at once: the least that RFC 9113 §6.5.2 recommends servers to allow, and what
 /// most of them do allow.
@@ -66,6 +68,7 @@ struct Wanted {
 
 #[derive(Debug, Clone)]
 struct Connection {
+    number: usize,
     /// `None` if the page has nothing at its host.
     host: Option<usize>,
     name: String,
@@ -79,11 +82,37 @@ struct Connection {
 struct Pool {
     name: String,
     /// What has not been asked for yet.
-    waiting: BTreeSet<Turn>,
-    /// Connections that are up: how many responses each owes, and its number. The first is the one to ask next.
-    up: BTreeSet<(usize, usize)>,
+    waiting: BinaryHeap<Reverse<Turn>>,
+    /// Connections that are up, in order: how many responses each owes, and its number. The first is the one to ask next.
+    up: Vec<(usize, usize)>,
     /// Connections that are being opened.
     opening: usize,
+}
+
+impl Pool {
+    /// What is to be asked for first.
+    fn first(&self) -> Option<Turn> {
+        self.waiting.peek().map(|Reverse(first)| *first)
+    }
+
+    /// A connection that is up owes so many responses from now on.
+    fn insert(&mut self, owing: usize, connection: usize) {
+        let place = self.up.partition_point(|other| *other < (owing, connection));
+        self.up.insert(place, (owing, connection));
+    }
+
+    /// A connection does not owe so many responses any more, or is not up.
+    fn remove(&mut self, owing: usize, connection: usize) {
+        self.up.retain(|other| *other != (owing, connection));
+    }
+
+    /// Has nothing to ask for, of a host with this name.
+    fn begin(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        self.waiting.clear();
+        self.up.clear();
+        self.opening = 0;
+    }
 }
 
 /// The browser's decisions for the pages of one client.
@@ -97,8 +126,8 @@ pub struct Loader {
     /// Objects in all pools that wait.
     waiting: usize,
     received: usize,
-    /// Every connection that counts against the limits.
-    connections: BTreeMap<usize, Connection>,
+    /// Every connection that counts against the limits, in the order of their numbers.
+    connections: Vec<Connection>,
     next_connection: usize,
     to_close: VecDeque<usize>,
 }
@@ -113,7 +142,7 @@ impl Loader {
             pools: Vec::new(),
             waiting: 0,
             received: 0,
-            connections: BTreeMap::new(),
+            connections: Vec::new(),
             next_connection: 0,
             to_close: VecDeque::new(),
         };
@@ -129,8 +158,10 @@ impl Loader {
             let priority = if self.http.version.is_multiplexed() { object.priority() } else { Priority::Other };
             Wanted { host: object.host, priority, place: None }
         };
-        self.objects = page.objects.iter().map(wanted).collect();
-        self.pools = page.hosts.iter().map(|name| Pool { name: name.clone(), ..Pool::default() }).collect();
+        self.objects.clear();
+        self.objects.extend(page.objects.iter().map(wanted));
+        self.pools.resize_with(page.hosts.len(), Pool::default);
+        self.pools.iter_mut().zip(&page.hosts).for_each(|(pool, name)| pool.begin(name));
         self.discovered.clear();
         (self.waiting, self.received) = (0, 0);
         self.keep_connections();
@@ -140,12 +171,12 @@ impl Loader {
     /// Sorts the connections into the pools of a new page.
     fn keep_connections(&mut self) {
         let owing = |connection: &Connection| !connection.outstanding.is_empty();
-        self.to_close.extend(self.connections.iter().filter(|(_, known)| owing(known)).map(|(number, _)| *number));
-        self.connections.retain(|_, connection| !owing(connection));
-        for (number, connection) in &mut self.connections {
+        let closed = self.connections.extract_if(.., |connection| owing(connection));
+        self.to_close.extend(closed.map(|connection| connection.number));
+        for connection in &mut self.connections {
             connection.host = self.pools.iter().position(|pool| pool.name == connection.name);
             match connection.host.map(|host| &mut self.pools[host]) {
-                Some(pool) if connection.is_up => drop(pool.up.insert((0, *number))),
+                Some(pool) if connection.is_up => pool.insert(0, connection.number),
                 Some(pool) => pool.opening += 1,
                 None => {}
             }
@@ -159,55 +190,78 @@ impl Loader {
         let Some(wanted) = self.objects.get_mut(object).filter(|wanted| wanted.place.is_none()) else { return };
         wanted.place = Some(place);
         let turn = Turn { priority: wanted.priority, place };
-        self.pools[wanted.host].waiting.insert(turn);
+        self.pools[wanted.host].waiting.push(Reverse(turn));
         self.waiting += 1;
         self.discovered.push(object);
     }
 
     /// The connection can carry requests now.
     pub fn connected(&mut self, connection: usize) {
-        let Some(state) = self.connections.get_mut(&connection).filter(|state| !state.is_up) else { return };
-        state.is_up = true;
-        if let Some(pool) = state.host.map(|host| &mut self.pools[host]) {
+        let Some(state) = self.place(connection).map(|place| &mut self.connections[place]) else { return };
+        let is_new = !core::mem::replace(&mut state.is_up, true);
+        if let Some(pool) = state.host.filter(|_| is_new).map(|host| &mut self.pools[host]) {
             pool.opening -= 1;
-            pool.up.insert((0, connection));
+            pool.insert(0, connection);
         }
+    }
+
+    /// Where a connection stands among those that count.
+    fn place(&self, number: usize) -> Option<usize> {
+        self.connections.binary_search_by_key(&number, |connection| connection.number).ok()
     }
 
     /// The response with `object` has arrived in full on the connection.
     pub fn response_complete(&mut self, connection: usize, object: usize) {
-        let place = self.objects.get(object).and_then(|wanted| wanted.place);
-        let Some(state) = self.connections.get_mut(&connection) else { return };
-        let Some(index) = state.outstanding.iter().position(|turn| Some(turn.place) == place) else { return };
+        let turn = self.objects.get(object).and_then(|wanted| wanted.place);
+        let Some(place) = self.place(connection) else { return };
+        let state = &mut self.connections[place];
+        let Some(index) = state.outstanding.iter().position(|asked| Some(asked.place) == turn) else { return };
         let before = state.outstanding.len();
         state.outstanding.remove(index);
         self.received += 1;
         let Some(pool) = state.host.map(|host| &mut self.pools[host]) else { return };
-        pool.up.remove(&(before, connection));
+        pool.remove(before, connection);
         if self.http.version == HttpVersion::Http10 {
-            self.connections.remove(&connection);
+            self.connections.remove(place);
             self.to_close.push_back(connection);
         } else {
-            pool.up.insert((before - 1, connection));
+            pool.insert(before - 1, connection);
         }
+    }
+
+    /// Asks memory for where its lists are: whoever has thousands of loaders does that before something happens to one, then asks for what is
+    /// in them ([`Self::look_at_response`]).
+    pub fn look_at(&self) {
+        look_at(&self.objects);
+        look_at(&self.pools);
+        look_at(&self.connections);
+    }
+
+    /// Asks memory for what a response with `object` needs when it ends, which mostly is of the first host.
+    pub fn look_at_response(&self, object: usize) {
+        self.objects.get(object).into_iter().for_each(look_at);
+        self.pools.first().into_iter().for_each(look_at);
+        self.connections.first().into_iter().for_each(look_at);
     }
 
     /// The connection has gone away, or could not be opened; what it had not answered waits again, in its old place.
     pub fn closed(&mut self, connection: usize) {
-        let Some(Connection { host, is_up, outstanding, .. }) = self.connections.remove(&connection) else { return };
+        let Some(place) = self.place(connection) else { return };
+        let Connection { host, is_up, outstanding, .. } = self.connections.remove(place);
         let Some(pool) = host.map(|host| &mut self.pools[host]) else { return };
         if is_up {
-            pool.up.remove(&(outstanding.len(), connection));
+            pool.remove(outstanding.len(), connection);
         } else {
             pool.opening -= 1;
         }
         self.waiting += outstanding.len();
-        pool.waiting.extend(outstanding);
+        pool.waiting.extend(outstanding.into_iter().map(Reverse));
     }
 
     /// Whether the connection is up and owes no response.
     pub fn is_idle(&self, connection: usize) -> bool {
-        self.connections.get(&connection).is_some_and(|state| state.is_up && state.outstanding.is_empty())
+        let state = self.place(connection).map(|place| &self.connections[place]);
+        state.is_some_and(|state| state.is_up && state.outstanding.is_empty())
     }
 
     /// The connection has been idle for as long as connections may be; it is closed. If it is not idle now nothing happens, so that the owner
@@ -242,11 +296,12 @@ impl Loader {
         let most = self.most_outstanding();
         let host = self.first_pool(|pool| pool.up.first().is_some_and(|(depth, _)| *depth < most))?;
         let pool = &mut self.pools[host];
-        let (depth, connection) = pool.up.pop_first()?;
-        let turn = pool.waiting.pop_first()?;
-        pool.up.insert((depth + 1, connection));
+        let Reverse(turn) = pool.waiting.pop()?;
+        let (depth, connection) = pool.up.remove(0);
+        pool.insert(depth + 1, connection);
         self.waiting -= 1;
-        self.connections.get_mut(&connection)?.outstanding.push_back(turn);
+        let place = self.place(connection)?;
+        self.connections[place].outstanding.push_back(turn);
         Some(LoaderAction::Request { connection, object: self.discovered[turn.place] })
     }
 
@@ -262,11 +317,11 @@ impl Loader {
         })?;
         let pool = &mut self.pools[host];
         pool.opening += 1;
-        let connection = self.next_connection;
+        let number = self.next_connection;
         self.next_connection += 1;
         let (name, outstanding) = (pool.name.clone(), VecDeque::new());
-        self.connections.insert(connection, Connection { host: Some(host), name, is_up: false, outstanding });
-        Some(LoaderAction::Open { connection, host })
+        self.connections.push(Connection { number, host: Some(host), name, is_up: false, outstanding });
+        Some(LoaderAction::Open { connection: number, host })
     }
 
     /// Responses that a connection may owe at once.
@@ -281,7 +336,7 @@ impl Loader {
     /// Of the hosts at which something waits and which are `ready`, the one whose turn it is.
     fn first_pool(&self, ready: impl Fn(&Pool) -> bool) -> Option<usize> {
         let pools = self.pools.iter().enumerate().filter(|(_, pool)| ready(pool));
-        pools.filter_map(|(host, pool)| Some((*pool.waiting.first()?, host))).min().map(|(_, host)| host)
+        pools.filter_map(|(host, pool)| Some((pool.first()?, host))).min().map(|(_, host)| host)
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::{Object, Reference};
 use farhop_units::Bytes;
 use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A document with objects at these hosts, of these media types.
 fn page(objects: &[(usize, &str)]) -> Page {
