@@ -99,9 +99,9 @@ impl Client {
         Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
     }
 
-    /// Asks memory for what hears of a response to this exchange, look by look.
+    /// Asks memory for what hears of a response to this exchange, or tells its server what to answer, look by look.
     #[inline]
-    pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
+    pub(crate) fn look_at(&self, look: u32, exchange: Exchange) {
         match (look, &self.browser) {
             (0, browser) => {
                 look_at(browser);

@@ -86,7 +86,9 @@ struct Chain {
     end: u32,
 }
 
+/// An event that waits. Those of the simulator take half a line of the processor's cache, and a block four lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Entry<E> {
     /// Doubled.
     at: u64,

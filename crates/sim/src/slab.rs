@@ -1,4 +1,5 @@
 //! Things that come and go by the million, kept in one piece of memory: a place that becomes free is used again, the last one first.
+//! As a list grows it is copied, unless it has been said how many things are to be expected.
 
 /// A list whose places are given out and taken back.
 #[derive(Debug)]
@@ -10,6 +11,11 @@ pub(crate) struct Slab<T> {
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Self { places: Vec::new(), free: Vec::new() }
+    }
+
+    /// There may be so many things; memory that is never used is only set aside.
+    pub(crate) fn expecting(count: usize) -> Self {
+        Self { places: Vec::with_capacity(count), free: Vec::new() }
     }
 
     /// Finds a place for `thing`.

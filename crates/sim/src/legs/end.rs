@@ -3,6 +3,7 @@
 use super::lookup::Lookup;
 use super::message::{Exchange, Message, Owner};
 use super::quic::QuicEnd;
+use crate::network::Route;
 use farhop_tcp::Endpoint;
 use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
@@ -31,36 +32,47 @@ pub(super) struct End {
     /// When a wake-up is scheduled, if one is.
     pub(super) wake: Option<Instant>,
     pub(super) owner: Owner,
+    /// The way of the leg.
+    pub(super) route: Route,
+    /// Packets that have left here, less those that have arrived here: those on the way are the sum of both ends'. What got lost has arrived
+    /// at the near end, and what the link has made has left there.
+    pub(super) in_flight: u32,
     pub(super) is_closed: bool,
     /// Something has arrived since `unread` was said.
     has_arrived: bool,
     /// The owner has ever not read something, so that the transport waits to be told.
     has_held: bool,
+    /// Of what was written here, it is not decided of all what it is (`undecided`).
+    decides: bool,
     /// What is coming, less what has arrived, the first and those behind it (`others`): most often there is one, and it is better here than
     /// somewhere else in memory. Over QUIC streams say what is what.
     first: Option<Message>,
-    /// Of the first, what has arrived since the owner was told of some, and how much that must be until the owner is told again.
-    come: Bytes,
-    awaited: Bytes,
-    /// The last bytes that were written here, of which it is decided as they are sent what they are.
-    pub(super) undecided: Bytes,
+    /// Of the first, what has arrived since the owner was told of some, and how much that must be until the owner is told again, which is when
+    /// it is 4 GiB.
+    come: u32,
+    awaited: u32,
     pub(super) transport: Transport,
     others: VecDeque<Message>,
+    /// The last bytes that were written here, of which it is decided as they are sent what they are.
+    undecided: Bytes,
     /// What the owner was last said not to have read; of a flow, what it really has not.
     pub(super) unread: Bytes,
 }
 
 impl End {
-    pub(super) fn new(transport: Transport, owner: Owner) -> Self {
+    pub(super) fn new(route: Route, transport: Transport, owner: Owner) -> Self {
         Self {
             transport,
             wake: None,
             owner,
+            route,
+            in_flight: 0,
             is_closed: false,
             first: None,
             others: VecDeque::new(),
-            come: Bytes::ZERO,
-            awaited: Bytes::ZERO,
+            come: 0,
+            awaited: 0,
+            decides: false,
             undecided: Bytes::ZERO,
             unread: Bytes::ZERO,
             has_arrived: false,
@@ -147,12 +159,13 @@ impl End {
         let part = first.bytes.min(*bytes);
         *bytes -= part;
         first.bytes -= part;
-        self.come += part;
-        if first.bytes > Bytes::ZERO && self.come < self.awaited {
+        let come = part + Bytes::new(self.come.into());
+        if first.bytes > Bytes::ZERO && come < Bytes::new(self.awaited.into()) {
+            self.come = small(come);
             return None;
         }
-        let part = Message { bytes: core::mem::take(&mut self.come), ..*first };
-        self.awaited = Bytes::ZERO;
+        let part = Message { bytes: come, ..*first };
+        (self.come, self.awaited) = (0, 0);
         if first.bytes == Bytes::ZERO {
             self.first = self.others.pop_front();
         }
@@ -161,15 +174,33 @@ impl End {
 
     /// Whether the owner is told when so much more has arrived.
     pub(super) fn is_told_with(&self, bytes: Bytes) -> bool {
-        self.come + bytes >= self.awaited
+        bytes + Bytes::new(self.come.into()) >= Bytes::new(self.awaited.into())
     }
 
     /// Until so much more of an exchange has come, or the whole message, the owner need not be told of any, if it is the exchange whose bytes
     /// come next.
     pub(super) fn awaits(&mut self, awaited: Message) {
         if self.next_exchange() == Some(awaited.exchange) {
-            self.awaited = awaited.bytes;
+            self.awaited = small(awaited.bytes);
         }
+    }
+
+    /// Of so much that was written here it is decided later what it is.
+    pub(super) fn leave_undecided(&mut self, bytes: Bytes) {
+        self.undecided += bytes;
+        self.decides = true;
+    }
+
+    /// Of that, so much is decided.
+    pub(super) fn decide(&mut self, bytes: Bytes) {
+        self.undecided -= bytes;
+        self.decides = self.undecided > Bytes::ZERO;
+    }
+
+    /// Bytes that are sent and of which it is not decided what they are.
+    pub(super) fn undecided(&self) -> Bytes {
+        // Most ends have none, and what was sent lies elsewhere in memory.
+        if self.decides { self.undecided.saturating_sub(self.backlog()) } else { Bytes::ZERO }
     }
 
     /// The owner has not read so much. Returns whether the other end is to hear of it.
@@ -185,10 +216,21 @@ impl End {
     }
 }
 
+/// So much, or 4 GiB.
+fn small(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::{Line, Place};
     use core::mem::offset_of;
+
+    fn end() -> End {
+        let line = Line { terminal: 0, server: 0 };
+        End::new(Route { line, near: Place::Client, far: Place::Server }, Transport::Carrier, Owner::Nobody)
+    }
 
     /// What the owner is told of when so many bytes arrive.
     fn told(end: &mut End, bytes: u64) -> Vec<(Exchange, u64)> {
@@ -200,7 +242,7 @@ mod tests {
     fn the_owner_is_told_when_what_it_awaits_has_come_or_the_message_ends() {
         let [first, second] = [0, 1].map(Exchange::Object);
         let message = |exchange, bytes| Message { exchange, bytes: Bytes::new(bytes) };
-        let mut end = End::new(Transport::Carrier, Owner::Nobody);
+        let mut end = end();
         end.expect(message(first, 100));
         end.expect(message(second, 50));
         assert_eq!(told(&mut end, 10), [(first, 10)], "nothing is awaited");
@@ -211,6 +253,28 @@ mod tests {
         assert_eq!([told(&mut end, 30), told(&mut end, 29), told(&mut end, 1)], [vec![], vec![], vec![(first, 60)]]);
         end.awaits(message(first, 1000));
         assert_eq!([told(&mut end, 20), told(&mut end, 11)], [vec![], vec![(first, 27), (second, 4)]]);
+    }
+
+    #[test]
+    fn whatever_the_owner_awaits_it_is_told_of_4_gib() {
+        let (exchange, most) = (Exchange::Object(0), u64::from(u32::MAX));
+        let message = Message { exchange, bytes: Bytes::new(1 << 40) };
+        let mut end = end();
+        end.expect(message);
+        end.awaits(message);
+        assert_eq!(told(&mut end, most - 1), []);
+        assert_eq!(told(&mut end, 1000), [(exchange, most + 999)]);
+    }
+
+    #[test]
+    fn what_is_decided_later_is_known_until_it_is() {
+        let (mut end, bytes) = (end(), Bytes::new);
+        assert_eq!(end.undecided(), bytes(0));
+        end.leave_undecided(bytes(30));
+        end.decide(bytes(10));
+        assert_eq!(end.undecided(), bytes(20));
+        end.decide(bytes(20));
+        assert_eq!((end.undecided(), end.decides), (bytes(0), false));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use end::{End, Transport};
 use farhop_scenario::Scenario;
 use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
 use farhop_transport::quic::QuicConfig;
-use farhop_units::{Bytes, Instant, look_at};
+use farhop_units::{Bytes, Instant};
 use hosts::Hosts;
 use lookup::Lookup;
 use quic::QuicEnd;
@@ -36,9 +36,7 @@ use std::collections::VecDeque;
 /// Two ends and the way between them.
 #[derive(Debug)]
 struct Leg {
-    route: Route,
     ends: [End; 2],
-    in_flight: u32,
     /// Its place is free.
     is_over: bool,
     /// How many were opened before it.
@@ -67,14 +65,18 @@ pub(crate) struct Legs {
     memory: Vec<VecDeque<Output>>,
 }
 
+/// As many legs are expected at most, and room for them set aside.
+const MOST_EXPECTED: usize = 1 << 15;
+
 /// As much memory for outputs is kept for the next endpoints that need some.
 const MOST_SPARE: usize = 16;
 
 impl Legs {
-    /// For a run with this `seed`.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, trunk: Option<Trunk>) -> Self {
+    /// For a run with this `seed`, and so many clients.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, clients: usize, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
-        let (legs, memory) = (Slab::new(), Vec::new());
+        let expected = clients.saturating_mul(scenario.http.connections).min(MOST_EXPECTED);
+        let (legs, memory) = (Slab::expecting(expected), Vec::new());
         let hosts = Hosts::new(&tcp, seed);
         Self { legs, tcp, quic, hosts, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0, memory }
     }
@@ -98,10 +100,9 @@ impl Legs {
         tcp: Option<&TcpConfig>,
     ) -> Result<u32, SimError> {
         let [near, far] = self.transports(now, (route, protocol), tcp)?;
-        let ends = [End::new(near, owners[0]), End::new(far, owners[1])];
+        let ends = [End::new(route, near, owners[0]), End::new(route, far, owners[1])];
         let is_session = matches!(owners[1], Owner::Origin { .. });
-        let leg = Leg { route, ends, in_flight: 0, is_over: false, number: self.opened, is_session };
-        let leg = self.legs.insert(leg);
+        let leg = self.legs.insert(Leg { ends, is_over: false, number: self.opened, is_session });
         self.opened += 1;
         self.sessions += usize::from(is_session);
         self.peak_sessions = self.peak_sessions.max(self.sessions);
@@ -145,17 +146,17 @@ impl Legs {
 
     /// A way for datagrams, which are nobody's connection; it stays.
     pub(crate) fn open_for_datagrams(&mut self, route: Route) -> u32 {
-        let end = || End::new(Transport::Flow { unsent: Bytes::ZERO, closes: false }, Owner::Nobody);
+        let end = || End::new(route, Transport::Flow { unsent: Bytes::ZERO, closes: false }, Owner::Nobody);
         let (ends, number) = ([end(), end()], self.opened);
         self.opened += 1;
         self.ways += 1;
-        self.legs.insert(Leg { route, ends, in_flight: 0, is_over: false, number, is_session: false })
+        self.legs.insert(Leg { ends, is_over: false, number, is_session: false })
     }
 
     /// The station of the trunk that is with an end, if the leg is a flow of it or carries it.
     pub(crate) fn station_of(&self, leg: u32, side: Side) -> Option<StationId> {
-        let Leg { route, ends, .. } = &self.legs[leg];
-        let is_of_trunk = matches!(ends[side as usize].transport, Transport::Flow { .. } | Transport::Carrier);
+        let End { route, transport, .. } = &self.legs[leg].ends[side as usize];
+        let is_of_trunk = matches!(transport, Transport::Flow { .. } | Transport::Carrier);
         let trunk = self.trunk.as_ref().filter(|_| is_of_trunk)?;
         Some(trunk.station(side, route.line.terminal))
     }
@@ -178,15 +179,15 @@ impl Legs {
 
     /// The connection of the trunk that a leg is, and the station with one end of it.
     pub(crate) fn connection_of(&self, leg: u32, side: Side) -> Option<(StationId, u32)> {
-        let Leg { route, ends, .. } = &self.legs[leg];
-        let Owner::Trunk { connection } = ends[side as usize].owner else { return None };
+        let End { route, owner, .. } = &self.legs[leg].ends[side as usize];
+        let Owner::Trunk { connection } = *owner else { return None };
         Some((self.trunk.as_ref()?.station(side, route.line.terminal), connection))
     }
 
     /// The program at one end of TCP does something.
     fn run_program(&mut self, now: Instant, leg: u32, side: Side) {
-        let Leg { route, ends, .. } = &mut self.legs[leg];
-        if let Transport::Tcp(endpoint) = &mut ends[side as usize].transport
+        let End { route, transport, .. } = &mut self.legs[leg].ends[side as usize];
+        if let Transport::Tcp(endpoint) = transport
             && let Some(runs) = self.hosts.answers(now, *route, side)
         {
             endpoint.run_at(runs);
@@ -211,7 +212,7 @@ impl Legs {
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
         self.run_program(now, leg, side);
         let end = self.busy_end(leg, side);
-        end.undecided += bytes;
+        end.leave_undecided(bytes);
         if let Transport::Tcp(endpoint) = &mut end.transport {
             endpoint.write(now, bytes);
         }
@@ -219,14 +220,12 @@ impl Legs {
 
     /// Bytes that are sent and of which nobody has decided what they are.
     pub(crate) fn undecided(&self, leg: u32, side: Side) -> Bytes {
-        let end = &self.legs[leg].ends[side as usize];
-        // Most ends have none, and what was sent lies elsewhere in memory.
-        if end.undecided == Bytes::ZERO { Bytes::ZERO } else { end.undecided.saturating_sub(end.backlog()) }
+        self.legs[leg].ends[side as usize].undecided()
     }
 
     /// The first bytes of which that was not decided are these.
     pub(crate) fn decide(&mut self, leg: u32, side: Side, message: Message) {
-        self.end(leg, side).undecided -= message.bytes;
+        self.end(leg, side).decide(message.bytes);
         self.end(leg, side.other()).expect(message);
     }
 
@@ -273,7 +272,7 @@ impl Legs {
     }
 
     pub(crate) fn route(&self, leg: u32) -> Route {
-        self.legs[leg].route
+        self.legs[leg].ends[Side::Near as usize].route
     }
 
     /// What tells this leg from those that had or will have its place.
@@ -296,20 +295,18 @@ impl Legs {
     }
 
     /// Asks memory for what a packet of this size needs that reaches an end, look by look. Returns the owner and what the packet belongs to,
-    /// once that can be known, if the owner will be told.
+    /// once that can be known, if something is to come and the owner will be told.
     #[inline(always)]
-    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side, bytes: Bytes) -> Option<(Owner, Option<Exchange>)> {
-        let Leg { in_flight, ends, .. } = &self.legs[leg];
-        let end = &ends[side as usize];
+    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side, bytes: Bytes) -> Option<(Owner, Exchange)> {
+        let end = &self.legs[leg].ends[side as usize];
         if look == 0 {
-            look_at(in_flight);
             end.look_at();
             return None;
         }
         if let Transport::Tcp(endpoint) = &end.transport {
             endpoint.look_at(look - 1);
         }
-        end.is_told_with(bytes).then(|| (end.owner, end.next_exchange()))
+        Some((end.owner, end.next_exchange().filter(|_| end.is_told_with(bytes))?))
     }
 
     /// How many legs there are.
@@ -333,21 +330,24 @@ impl Legs {
         self.peak_sessions
     }
 
-    /// A packet is on its way.
-    pub(crate) fn sent(&mut self, leg: u32) {
-        self.legs[leg].in_flight += 1;
+    /// A packet is on its way from one end, along this route.
+    pub(crate) fn sent(&mut self, leg: u32, side: Side) -> Route {
+        let end = self.end(leg, side);
+        end.in_flight = end.in_flight.wrapping_add(1);
+        end.route
     }
 
-    /// A packet has reached an end, or got lost.
-    pub(crate) fn landed(&mut self, leg: u32) {
-        self.legs[leg].in_flight -= 1;
+    /// A packet has reached an end, or got lost on the way to any.
+    pub(crate) fn landed(&mut self, leg: u32, side: Side) {
+        let end = self.end(leg, side);
+        end.in_flight = end.in_flight.wrapping_sub(1);
     }
 
     /// A packet arrived.
     pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, packet: &Packet) {
         match packet {
             Packet::Tcp(segment) => {
-                let route = self.legs[leg].route;
+                let route = self.end(leg, side).route;
                 let reads = if segment.payload > Bytes::ZERO || segment.syn {
                     self.hosts.reads(now, route, side)
                 } else {
@@ -469,13 +469,14 @@ impl Legs {
         self.end(leg, side).is_closed = true;
     }
 
-    /// Makes room if a leg is over.
-    pub(crate) fn reclaim(&mut self, now: Instant, leg: u32) {
-        let Leg { in_flight, is_over, .. } = self.legs[leg];
-        if in_flight == 0 && !is_over && self.is_closed(leg) {
-            self.legs[leg].is_over = true;
-            self.sessions -= usize::from(self.legs[leg].is_session);
-            self.legs[leg].ends.iter_mut().for_each(|end| end.wake = None);
+    /// Makes room if a leg is over, to one end of which something has happened.
+    pub(crate) fn reclaim(&mut self, now: Instant, leg: u32, side: Side) {
+        // Most ends are not closed, and the other one lies elsewhere in memory.
+        if self.end(leg, side).is_closed && self.is_over(leg) {
+            let Leg { ends, is_over, is_session, .. } = &mut self.legs[leg];
+            *is_over = true;
+            self.sessions -= usize::from(*is_session);
+            ends.iter_mut().for_each(|end| end.wake = None);
             for side in [Side::Near, Side::Far] {
                 // Its place may soon be another leg's.
                 if let Owner::Relay { peer } = self.owner(leg, side) {
@@ -489,8 +490,10 @@ impl Legs {
         }
     }
 
-    fn is_closed(&self, leg: u32) -> bool {
-        self.legs[leg].ends.iter().all(|end| end.is_closed)
+    /// Whether a leg is over, and its place has not been given back.
+    fn is_over(&self, leg: u32) -> bool {
+        let Leg { ends: [near, far], is_over, .. } = &self.legs[leg];
+        near.is_closed && far.is_closed && near.in_flight.wrapping_add(far.in_flight) == 0 && !is_over
     }
 
     fn end(&mut self, leg: u32, side: Side) -> &mut End {

@@ -106,15 +106,17 @@ impl Browser {
 
     /// Asks memory for what a part of this exchange needs, look by look.
     #[inline]
-    pub(crate) fn look_at(&self, look: u32, exchange: Option<Exchange>) {
+    pub(crate) fn look_at(&self, look: u32, exchange: Exchange) {
         match (look, exchange) {
             (0, _) => {
                 look_at(&self.objects);
                 look_at(&self.page);
                 look_at(&self.references);
                 look_at(&self.has_news);
+                self.loader.look_at();
+                self.connections.look_at();
             }
-            (1, Some(Exchange::Object(number))) => {
+            (1, Exchange::Object(number)) => {
                 let number = number as usize;
                 if let (Some(progress), Some(object)) = (self.objects.get(number), self.page.objects.get(number)) {
                     look_at(&progress.come);
@@ -123,6 +125,8 @@ impl Browser {
                     look_at(&object.response_header_bytes);
                 }
                 self.references.get(number).into_iter().for_each(look_at);
+                self.loader.look_at_response(number);
+                self.connections.look_at_list();
             }
             _ => {}
         }

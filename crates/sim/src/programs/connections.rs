@@ -2,7 +2,7 @@
 //! each connection, and idle ones closed after their time.
 
 use super::keys::{ClientKeys, Step};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::{Dns, HttpConfig};
 use std::collections::VecDeque;
 
@@ -52,6 +52,16 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) const fn new(http: HttpConfig) -> Self {
         Self { http, list: Vec::new(), names: Vec::new(), todo: VecDeque::new() }
+    }
+
+    /// Asks memory for where the list is.
+    pub(super) fn look_at(&self) {
+        look_at(&self.list);
+    }
+
+    /// Asks memory for the first of the list.
+    pub(super) fn look_at_list(&self) {
+        self.list.first().into_iter().for_each(look_at);
     }
 
     /// The next thing to do.

@@ -7,7 +7,7 @@
 use super::Pace;
 use super::frames::Frames;
 use super::keys::{ServerKeys, Step};
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -73,6 +73,12 @@ impl Origin {
         Self { keys, is_multiplexed: http.version.is_multiplexed(), frames, ..Self::default() }
     }
 
+    /// Asks memory for what a request needs.
+    pub(crate) fn look_at(&self) {
+        look_at(&self.arriving);
+        look_at(&self.asked);
+    }
+
     /// Bytes of the handshake of keys arrived. Returns what to answer, if anything is to be answered.
     pub(crate) fn agree(&mut self, bytes: Bytes) -> Option<Bytes> {
         match self.keys.hear(bytes) {
@@ -83,15 +89,16 @@ impl Origin {
 
     /// `bytes` of the request for `object` arrived. Returns whether that was its end.
     pub(crate) fn receive(&mut self, now: Instant, object: u32, bytes: Bytes, work: Work) -> bool {
-        let place = self.arriving.iter().position(|(of, _)| *of == object).unwrap_or_else(|| {
-            self.arriving.push((object, Bytes::ZERO));
-            self.arriving.len() - 1
-        });
-        let (_, received) = &mut self.arriving[place];
-        *received += bytes;
-        let is_complete = *received >= work.request;
+        let place = self.arriving.iter().position(|(of, _)| *of == object);
+        let received = bytes + place.map_or(Bytes::ZERO, |place| self.arriving[place].1);
+        let is_complete = received >= work.request;
+        match place {
+            Some(place) if is_complete => drop(self.arriving.swap_remove(place)),
+            Some(place) => self.arriving[place].1 = received,
+            None if is_complete => {}
+            None => self.arriving.push((object, received)),
+        }
         if is_complete {
-            self.arriving.swap_remove(place);
             self.note_asked(now + work.think, object, work.pace);
         }
         is_complete

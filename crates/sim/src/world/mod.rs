@@ -87,7 +87,7 @@ impl<'a> World<'a> {
         metrics: Metrics,
     ) -> Self {
         let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
-        let mut legs = Legs::new(scenario, seed, Trunk::of(scenario, chain.over_the_link()));
+        let mut legs = Legs::new(scenario, seed, clients.len(), Trunk::of(scenario, chain.over_the_link()));
         let boxes = Boxes::new(scenario, chain.duties(), &mut clients, &mut legs);
         let mut world = Self {
             scenario,
@@ -112,8 +112,8 @@ impl<'a> World<'a> {
 
     /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
     pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
-        let Self { events, network, legs, clients, .. } = self;
-        let outlook = Outlook { network, legs, clients };
+        let Self { events, network, legs, clients, origins, .. } = self;
+        let outlook = Outlook { network, legs, clients, origins };
         let Some((at, event)) = events.pop_and_look(&outlook) else { return Ok(None) };
         self.now = at;
         self.event_count += 1;
@@ -239,6 +239,7 @@ struct Outlook<'a> {
     network: &'a Network<Packet>,
     legs: &'a Legs,
     clients: &'a [Client],
+    origins: &'a [Origin],
 }
 
 impl Looks<Event> for Outlook<'_> {
@@ -248,8 +249,12 @@ impl Looks<Event> for Outlook<'_> {
         match event {
             Event::Exit(parcel) => {
                 let Some((leg, side, bytes)) = self.network.look_at(LOOK, parcel) else { return };
-                if let Some((Owner::Browser { client, .. }, exchange)) = self.legs.look_at(LOOK, leg, side, bytes) {
+                let told = self.legs.look_at(LOOK, leg, side, bytes);
+                if let Some((Owner::Browser { client, .. } | Owner::Origin { client }, exchange)) = told {
                     self.clients[client as usize].look_at(LOOK - 1, exchange);
+                }
+                if let (1, Some((Owner::Origin { .. }, _))) = (LOOK, told) {
+                    self.origins.get(leg as usize).into_iter().for_each(Origin::look_at);
                 }
             }
             Event::End { leg, side } => self.legs.look_at_timer(LOOK, *leg, *side),

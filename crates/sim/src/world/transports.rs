@@ -16,19 +16,19 @@ impl World<'_> {
     pub(super) fn handle_outcome(&mut self, outcome: &Outcome<Packet>) -> Result<(), SimError> {
         match outcome {
             Outcome::Arrived { leg, side, packet: Packet::Paced(packet) } => {
-                self.legs.landed(*leg);
+                self.legs.landed(*leg, *side);
                 self.hear_datagram(*leg, *side, packet);
             }
             Outcome::Arrived { leg, side, packet } => {
-                self.legs.landed(*leg);
+                self.legs.landed(*leg, *side);
                 self.legs.handle_packet(self.now, *leg, *side, packet);
                 self.drain(*leg, *side)?;
             }
             Outcome::Dropped { leg } => {
-                self.legs.landed(*leg);
-                self.legs.reclaim(self.now, *leg);
+                self.legs.landed(*leg, Side::Near);
+                self.legs.reclaim(self.now, *leg, Side::Near);
             }
-            Outcome::Duplicated { leg } => self.legs.sent(*leg),
+            Outcome::Duplicated { leg } => _ = self.legs.sent(*leg, Side::Near),
         }
         Ok(())
     }
@@ -64,7 +64,7 @@ impl World<'_> {
             _ => {}
         }
         self.rearm_end(leg, side);
-        self.legs.reclaim(self.now, leg);
+        self.legs.reclaim(self.now, leg, side);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl World<'_> {
         }
         self.network.settle(self.now, &mut self.events);
         self.rearm_end(leg, side);
-        self.legs.reclaim(self.now, leg);
+        self.legs.reclaim(self.now, leg, side);
         Ok(())
     }
 
@@ -120,8 +120,7 @@ impl World<'_> {
     }
 
     pub(super) fn transmit(&mut self, leg: u32, side: Side, packet: Packet) {
-        self.legs.sent(leg);
-        let route = self.legs.route(leg);
+        let route = self.legs.sent(leg, side);
         if let Some(tracer) = self.network.tracer() {
             tracer.sent(self.now, (leg, self.legs.number(leg)), route, side, &packet);
         }

@@ -165,7 +165,7 @@ impl World<'_> {
             Said::Closed { flow } => {
                 self.legs.closed(flow, side);
                 self.buffers.forget(flow, side);
-                self.legs.reclaim(self.now, flow);
+                self.legs.reclaim(self.now, flow, side);
             }
         }
         Ok(())
