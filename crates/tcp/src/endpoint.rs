@@ -578,9 +578,11 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_carry_nothing_are_an_error() {
-        let config = TcpConfig { mss: Bytes::ZERO, ..TcpConfig::of(Profile::Linux) };
-        let error = Endpoint::listen(&config).expect_err("nothing could be sent");
+    fn segments_that_carry_nothing_or_4_gib_are_an_error() {
+        let most = Bytes::new(u64::from(u32::MAX));
+        let listen = |mss| Endpoint::listen(&TcpConfig { mss, ..TcpConfig::of(Profile::Linux) });
+        let error = listen(Bytes::ZERO).expect_err("nothing could be sent");
         assert_eq!(error.to_string(), "a maximum segment size of 0 B; it is 1 B to 4294967295 B");
+        assert_eq!([most, most + Bytes::new(1)].map(|mss| listen(mss).is_ok()), [true, false]);
     }
 }
