@@ -26,7 +26,7 @@ type Tables = [&'static str; 2];
 pub(crate) fn far_link(document: &Document, files: &Files) -> Result<ChannelConfig, ValueError> {
     const TABLES: Tables = ["link.down", "link.up"];
     let mut both = DirectionConfig::default();
-    read(document, "link", "orbit", &mut both)?;
+    read(document, "link.orbit", "orbit", &mut both)?;
     let [down, up] = TABLES.map(|table| direction(document, files, table, both.clone()));
     let mut config = ChannelConfig { down: down?, up: up?, ..ChannelConfig::default() };
     if let Some(terminals) = document.get("access.terminals", terminals)? {
@@ -51,18 +51,21 @@ fn direction(
     table: &str,
     mut config: DirectionConfig,
 ) -> Result<DirectionConfig, ValueError> {
+    let mut key = key_in(table, "");
+    let start = key.len();
     for word in Setting::WORDS.into_iter().filter(|word| *word != TRACE) {
-        read(document, table, word, &mut config)?;
+        key.truncate(start);
+        key.push_str(word);
+        read(document, &key, word, &mut config)?;
     }
     traces::read(document, files, table, &mut config)?;
     Ok(config)
 }
 
-fn read(document: &Document, table: &str, word: &str, config: &mut DirectionConfig) -> Result<(), ValueError> {
-    let key = key_in(table, word);
+fn read(document: &Document, key: &str, word: &str, config: &mut DirectionConfig) -> Result<(), ValueError> {
     let parse = |text: &str| setting(word, text);
     let setting =
-        if SIMPLE.contains(&word) { document.get(&key, parse)? } else { document.compound(&key, MODEL, parse)? };
+        if SIMPLE.contains(&word) { document.get(key, parse)? } else { document.compound(key, MODEL, parse)? };
     if let Some(setting) = setting {
         config.apply(setting);
     }

@@ -102,6 +102,9 @@ fn replace_connections(document: &mut Document) -> Result<(), ValueError> {
 /// A trace on the command line replaces the file's rate, and a rate its trace.
 fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
     for table in ["link.down", "link.up", "wan", "lan"] {
+        if !document.is_set_below(table) {
+            continue;
+        }
         let [rate, trace, end] = ["rate", "trace", "trace_end"].map(|word| key_in(table, word));
         if document.is_set(&trace) && document.get(&trace, |text| Ok(text != "none"))? == Some(true) {
             document.forget(&rate);

@@ -19,7 +19,26 @@ pub use compound::Spread;
 pub struct Document {
     file: String,
     entries: Vec<Entry>,
-    asked: RefCell<Vec<String>>,
+    asked: RefCell<Asked>,
+}
+
+/// Keys that were asked for, one behind the other: a grid asks for dozens at each point.
+#[derive(Debug, Clone, Default)]
+struct Asked {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Asked {
+    fn push(&mut self, key: &str) {
+        self.text.push_str(key);
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = core::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -124,6 +143,11 @@ impl Document {
         self.entries.iter().any(|entry| entry.key == key && entry.origin == Origin::CommandLine)
     }
 
+    /// Whether anything below `table` was.
+    pub(crate) fn is_set_below(&self, table: &str) -> bool {
+        self.entries.iter().any(|entry| entry.origin == Origin::CommandLine && is_below(&entry.key, table))
+    }
+
     /// Removes `key` and what is below it, unless it was given on the command line.
     pub fn forget(&mut self, key: &str) {
         let is_meant = |entry: &Entry| entry.key == key || is_below(&entry.key, key);
@@ -198,8 +222,8 @@ impl Document {
 
     /// Takes all keys below `table` as asked for.
     pub(crate) fn pass_over(&self, table: &str) {
-        let keys = self.entries.iter().map(|entry| &entry.key).filter(|key| is_below(key, table)).cloned();
-        self.asked.borrow_mut().extend(keys);
+        let keys = self.entries.iter().map(|entry| &entry.key).filter(|key| is_below(key, table));
+        keys.for_each(|key| self.asked.borrow_mut().push(key));
     }
 
     /// The error for `key` with its line and value, for checks that `parse` alone cannot make.
@@ -228,7 +252,7 @@ impl Document {
         let is_known = |entry: &Entry| match entry.value {
             // A table is known if some key below it is.
             Typed::Other("a table") => asked.iter().any(|known| is_below(known, &entry.key)),
-            _ => asked.contains(&entry.key),
+            _ => asked.iter().any(|known| known == entry.key),
         };
         match self.entries.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
@@ -247,7 +271,7 @@ impl Document {
     }
 
     fn ask(&self, key: &str) -> Option<&Entry> {
-        self.asked.borrow_mut().push(key.to_owned());
+        self.asked.borrow_mut().push(key);
         self.entries.iter().find(|entry| entry.key == key)
     }
 }
@@ -292,9 +316,9 @@ fn is_below(key: &str, table: &str) -> bool {
 }
 
 /// The known keys of the table that `key` stands in; the known tables if that table has none.
-fn siblings(key: &str, asked: &[String]) -> String {
+fn siblings(key: &str, asked: &Asked) -> String {
     let table = key.rsplit_once('.').map_or("", |(table, _)| table);
-    let child = |known: &String| match table {
+    let child = |known: &str| match table {
         "" => known.split('.').next().map(str::to_owned),
         _ => is_below(known, table).then(|| known[table.len() + 1..].split('.').next().unwrap_or_default().to_owned()),
     };

@@ -35,8 +35,9 @@ impl Document {
         spread: Spread,
         parse: impl FnOnce(&str) -> Result<T, ParseError>,
     ) -> Result<Option<T>, ValueError> {
-        self.below(key, spread).for_each(|term| self.asked.borrow_mut().push(term.key.clone()));
-        let terms = self.terms(key, spread);
+        let below: Vec<&Entry> = self.below(key, spread).collect();
+        below.iter().for_each(|term| self.asked.borrow_mut().push(&term.key));
+        let terms = self.counting(key, below);
         let whole = self.ask(key);
         let only_others_here = || spread.beside.iter().any(|other| self.has(&format!("{key}.{other}")));
         match whole {
@@ -61,7 +62,7 @@ impl Document {
             let is_unknown = error.problem.starts_with(&format!("unknown term \"{name}\""));
             is_unknown.then(|| unknown_term(name, &error.accepted))
         };
-        let terms = self.terms(key, spread);
+        let terms = self.counting(key, self.below(key, spread).collect());
         if let Some((term, error)) = terms.iter().find_map(|term| Some((term, of_term(term)?))) {
             return self.refuse(&term.key, error);
         }
@@ -71,17 +72,21 @@ impl Document {
         self.refuse(given.or(terms.first().map(|term| term.key.as_str())).unwrap_or(key), error)
     }
 
-    /// The keys below `key` that count, in the order of the file: a whole from the command line takes the place of the file's.
-    fn terms(&self, key: &str, spread: Spread) -> Vec<&Entry> {
-        let is_replaced = self.is_set(key);
-        self.below(key, spread).filter(|term| !is_replaced || term.origin == Origin::CommandLine).collect()
+    /// Of the terms below `key` those that count: a whole from the command line takes the place of the file's.
+    fn counting<'a>(&self, key: &str, mut terms: Vec<&'a Entry>) -> Vec<&'a Entry> {
+        if !terms.is_empty() && self.is_set(key) {
+            terms.retain(|term| term.origin == Origin::CommandLine);
+        }
+        terms
     }
 
-    /// The keys below `key` that belong to it.
+    /// The keys below `key` that belong to it, in the order of the file.
     fn below(&self, key: &str, spread: Spread) -> impl Iterator<Item = &Entry> {
         let belongs = move |entry: &&Entry| {
-            let name = entry.key.get(key.len() + 1..).unwrap_or_default();
-            is_below(&entry.key, key) && !name.contains('.') && !spread.beside.contains(&name)
+            is_below(&entry.key, key) && {
+                let name = &entry.key[key.len() + 1..];
+                !name.contains('.') && !spread.beside.contains(&name)
+            }
         };
         self.entries.iter().filter(belongs)
     }
