@@ -112,6 +112,11 @@ impl Skipping {
         self.timeouts += effort;
     }
 
+    /// Whether a round ends as the anchor's did, and the congestion window has not limited since.
+    fn repeats(&self, round: &Round) -> bool {
+        *round == self.anchor.round && !self.anchor.was_congested && !self.was_congested
+    }
+
     /// Whether there is no end in sight, with so many packets on the way.
     pub(crate) fn is_too_long(&self, on_the_way: usize, mode: Mode) -> bool {
         let most = if mode == Mode::Repairing { MOST_REPAIRED } else { MOST_PACKETS };
@@ -197,10 +202,10 @@ impl Load<'_> {
     fn end_round(&mut self, place: usize) {
         let connection = &self.buffers.connections[place];
         let sender = &connection.server.sender;
-        let skipping = self.skipping;
+        let Skipping { from: (from, before, _), end, .. } = self.skipping;
         let round = Round {
-            duration: self.now.since(skipping.from.0),
-            bytes: sender.acknowledged - skipping.from.1.min(sender.acknowledged),
+            duration: self.now.since(from),
+            bytes: sender.acknowledged - before.min(sender.acknowledged),
             digest: self.on_the_way(place, sender.acknowledged),
             receiver: connection.client.receiver.fingerprint(self.now),
             sender: sender.fingerprint(self.now),
@@ -209,14 +214,14 @@ impl Load<'_> {
         };
         let ledger = connection.ledger;
         let (room, mss) = (self.uneventful(place), self.mss);
-        if skipping.end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) {
+        if end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) {
             if self.is_saturated(&round) {
                 let segments = room / mss;
                 let time = self.down.slowest_service(segments, mss + HEADERS);
                 self.skip(place, segments * mss, Ledger { transmission: time, ..Ledger::default() });
                 self.pass(time);
-            } else if round == skipping.anchor.round && !skipping.anchor.was_congested && !skipping.was_congested {
-                let (time, acknowledged, waited) = skipping.anchor.from;
+            } else if self.skipping.repeats(&round) {
+                let (time, acknowledged, waited) = self.skipping.anchor.from;
                 let (duration, bytes) = (self.now.since(time), sender.acknowledged - acknowledged);
                 let times = room / bytes.max(1);
                 let waited = ledger.since(&waited).times(times).stretched(duration.times(times));

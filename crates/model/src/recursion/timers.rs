@@ -57,13 +57,15 @@ impl Timers {
         timer: impl Fn(usize) -> Timer,
     ) -> Option<(Ticks, usize)> {
         while self.may_run_out(limit) {
+            for (place, bound) in self.bounds.iter_mut().enumerate().filter(|(_, bound)| **bound <= limit) {
+                *bound = (*bound).max(earliest(place));
+            }
+            self.first = self.bounds.iter().copied().min().unwrap_or(Ticks::NEVER);
+            if !self.may_run_out(limit) {
+                break;
+            }
             let mut oldest: Option<(Ticks, usize)> = None;
             for (place, bound) in self.bounds.iter_mut().enumerate().filter(|(_, bound)| **bound == self.first) {
-                let known = earliest(place);
-                if known > self.first {
-                    *bound = known;
-                    continue;
-                }
                 let (due, since) = timer(place);
                 if due > self.first {
                     *bound = due;
@@ -74,7 +76,6 @@ impl Timers {
             if let Some((_, place)) = oldest {
                 return Some((self.first, place));
             }
-            self.first = self.bounds.iter().copied().min().unwrap_or(Ticks::NEVER);
         }
         None
     }

@@ -149,18 +149,18 @@ impl Load<'_> {
         self.skipping.note(side, passage.found_idle);
         let (turns, mss) = (self.turns, self.mss);
         let connection = &mut self.buffers.connections[place];
-        let (mut fin, mut story) = (false, Story::default());
+        let (mut fin, mut late, mut held) = (false, (Ticks::ZERO, Ticks::ZERO), Ticks::ZERO);
         if side == Side::Server && piece.payload > 0 {
             if !piece.again {
                 connection.take_from_responses(piece.payload, turns, mss);
             }
-            story.late = core::mem::take(&mut connection.late);
+            late = core::mem::take(&mut connection.late);
             fin = connection.closing && piece.start + piece.payload == connection.server.sender.written;
         }
         let generation = connection.generation;
         let end = connection.end(side);
         if self.explains {
-            story = Story { hold: piece.hold, late: story.late, held: end.receiver.held(now), ..Story::of(&passage) };
+            held = end.receiver.held(now);
         }
         let ack = end.acknowledge(now, piece.payload > 0);
         let (order, heard) = end.repair.as_mut().map_or((0, 0), |repair| {
@@ -187,7 +187,7 @@ impl Load<'_> {
             sent: now,
             ack,
         };
-        queue.push(packet, || story);
+        queue.push(packet, || Story { hold: piece.hold, late, held, ..Story::of(&passage) });
     }
 
     /// Sends the last segment again.
