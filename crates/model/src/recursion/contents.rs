@@ -65,6 +65,8 @@ pub(crate) struct Contents {
     heard: Ticks,
     /// When the interval allows the next packet.
     free: Ticks,
+    /// Packets to be sent before it is tried again to leave some out: trying takes as long as there are packets on the way.
+    patience: usize,
 }
 
 impl Contents {
@@ -73,7 +75,7 @@ impl Contents {
         self.again.clear();
         self.missing.clear();
         self.named.clear();
-        (self.announced, self.heard, self.free) = (0, Ticks::ZERO, Ticks::ZERO);
+        (self.announced, self.heard, self.free, self.patience) = (0, Ticks::ZERO, Ticks::ZERO, 0);
     }
 
     /// So much of a document's response names an object.
@@ -327,7 +329,13 @@ impl Load<'_> {
     fn leave_out_contents(&mut self) {
         let Some(&(object, left, _)) = self.buffers.contents.queue.front() else { return };
         let is_awaited = self.buffers.contents.again.is_empty() && self.announced(object).is_some();
-        if !is_awaited || left < LEAST_TRAIN * CONTENT_BYTES || !self.is_alone(NOWHERE) {
+        if !is_awaited || left < LEAST_TRAIN * CONTENT_BYTES {
+            return;
+        }
+        let on_the_way = self.buffers.down.waiting().len();
+        let patience = &mut self.buffers.contents.patience;
+        *patience = if *patience > 0 { *patience - 1 } else { on_the_way / 4 };
+        if *patience > 0 || !self.is_alone(NOWHERE) {
             return;
         }
         let of_it = self.buffers.down.waiting().iter().filter(|packet| packet.start == object as u64);
