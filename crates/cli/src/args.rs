@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Make a web proxy's log in Squid's format, for scenarios with a [log]
     Log(Box<Log>),
+    /// Say what a recorded link carries, or write it in another format, mahimahi's or CSV
+    Trace(Trace),
     /// Say what works on this machine, what does not, why, and what to do
     Doctor(Doctor),
     /// The accelerator's box at the slow end of the link: a proxy for clients
@@ -202,6 +204,27 @@ pub(crate) struct Replay {
     /// Print one JSON object on stdout instead of a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Trace {
+    /// A trace of a link: CSV (time,rate,delay), or mahimahi's packet-delivery format
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write it in this format, on stdout
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<TraceFormat>,
+    /// Write it into this file instead
+    #[arg(long, value_name = "FILE", requires = "to")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// time,rate,delay; only what has rates
+    Csv,
+    /// A line for each packet of 1500 B that could be sent, in ms
+    Mahimahi,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ mod predict;
 mod replay;
 mod reproduce;
 mod simulate;
+mod trace;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CliError> {
         Command::Conformance(args) => conformance::conformance(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Log(args) => log::log(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Terminal(args) => boxes::terminal(&args),
         Command::Gateway(args) => boxes::gateway(&args),

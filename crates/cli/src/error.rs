@@ -2,6 +2,7 @@
 
 use farhop_emu::EmuError;
 use farhop_emu::control::ControlError;
+use farhop_link::TraceError;
 use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
 use farhop_recording::replay::ReplayError;
@@ -34,6 +35,8 @@ pub(crate) enum CliError {
     #[error("{path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}: {source}")]
+    Trace { path: PathBuf, source: TraceError },
+    #[error("{path}: {source}")]
     Replay { path: PathBuf, source: Box<ReplayError> },
     /// A wrong flag that the command line alone cannot know to be wrong.
     #[error("{0}")]
@@ -47,9 +50,12 @@ impl CliError {
     /// its name and 126 if it cannot be run.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Scenario(_) | Self::Papers(_) | Self::Journal(_) | Self::Read { .. } | Self::Usage(_) => {
-                ExitCode::from(2)
-            }
+            Self::Scenario(_)
+            | Self::Papers(_)
+            | Self::Journal(_)
+            | Self::Read { .. }
+            | Self::Trace { .. }
+            | Self::Usage(_) => ExitCode::from(2),
             Self::Origin(
                 OriginError::Read { .. }
                 | OriginError::Har { .. }

@@ -53,6 +53,10 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["terminal", "/nowhere/terminal.toml"], "/nowhere/terminal.toml"),
         (vec!["replay", "/nowhere/run.csv"], "/nowhere/run.csv"),
         (vec!["replay", env!("CARGO_MANIFEST_PATH")], "not a packet log"),
+        (vec!["trace", "/nowhere/drive.csv"], "/nowhere/drive.csv"),
+        (vec!["trace", env!("CARGO_MANIFEST_PATH")], "line 1: not a time"),
+        (vec!["trace", env!("CARGO_MANIFEST_PATH"), "--to", "mahi"], "[possible values: csv, mahimahi]"),
+        (vec!["trace", env!("CARGO_MANIFEST_PATH"), "--out", "x"], "--to"),
         (vec!["emulate", "demo", "--live", "10s:link.down.rate", "--", "true"], "no \"=\""),
         (vec!["emulate", "demo", "--serve", "/nowhere", "--", "true"], "/nowhere"),
         (vec!["emulate"], "SCENARIO"),
@@ -75,6 +79,34 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         assert_eq!(stderr(&output).matches("error:").count(), 1, "{args:?} says: {}", stderr(&output));
         assert!(output.stdout.is_empty(), "errors go to stderr");
     }
+}
+
+#[test]
+fn a_recorded_link_is_told_of_and_written_in_mahimahis_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let [steps, times] = ["drive.csv", "drive.trace"].map(|name| folder.path().join(name).display().to_string());
+    // 1500 B take 4 ms.
+    std::fs::write(&steps, "time,rate,delay\n0 s,3 Mbit/s,30 ms\n10 ms,0\n12 ms,3 Mbit/s\n18 ms,end\n").unwrap();
+    let told = farhop(&["trace", &steps]);
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "rates: 18 ms, 2.67 Mbit/s on average, repeats\n");
+    let written = farhop(&["trace", &steps, "--to", "mahimahi", "--out", &times]);
+    assert!(written.status.success() && written.stdout.is_empty(), "{}", stderr(&written));
+    assert!(stderr(&written).contains("delays are left out"), "{}", stderr(&written));
+    // The first half of the third packet before the pause, and the end is the last one's.
+    assert_eq!(std::fs::read_to_string(&times).unwrap(), "4\n8\n14\n18\n");
+    let told = farhop(&["trace", &times]);
+    assert!(told.stdout.starts_with(b"delivery opportunities: 18 ms, 2.67 Mbit/s"), "{told:?}");
+    let same = farhop(&["trace", &times, "--to", "mahimahi"]);
+    assert_eq!((same.stdout, same.stderr), (std::fs::read(&times).unwrap(), Vec::new()));
+    let refused = farhop(&["trace", &times, "--to", "csv"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        stderr(&refused).contains("drive.trace: delivery opportunities have no rate; accepted:"),
+        "{}",
+        stderr(&refused)
+    );
+    let back = farhop(&["trace", &steps, "--to", "csv"]);
+    assert_eq!(String::from_utf8_lossy(&back.stdout).lines().last(), Some("18 ms,end,"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Larger pages, recordings and traces are mistakes, or no files at all.
-const LARGEST: Bytes = Bytes::new(500_000_000);
+pub const LARGEST_FILE: Bytes = Bytes::new(500_000_000);
 
 /// Where they are.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Files {
         let shipped = || shipped::file(path).map(|text| text.as_bytes().to_vec());
         let beside = |folder: &PathBuf| {
             let unreadable = |error| ParseError::new(format!("the {what} cannot be read ({error})"), accepted);
-            read_at_most(LARGEST, &folder.join(path)).map_err(unreadable)
+            read_at_most(LARGEST_FILE, &folder.join(path)).map_err(unreadable)
         };
         match self {
             Self::Beside(folder) => beside(folder),
@@ -46,7 +46,7 @@ impl Files {
 
 /// The text of a file that may be anything, endless or no text.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    read_text_at_most(LARGEST, path)
+    read_text_at_most(LARGEST_FILE, path)
 }
 
 /// The text of a file of at most so much, as [`read_at_most`].
