@@ -191,10 +191,12 @@ fn a_capture_has_a_block_for_every_record_and_headers_alone() {
     while place < bytes.len() {
         if word(place) == 6 {
             let (captured, length) = (word(place + 20), word(place + 24));
+            assert_eq!(word(place + 28), 2, "the address family, as from a loopback device");
+            let [captured, length] = [captured, length].map(|bytes| bytes - 4);
             assert!((52..=80).contains(&captured) && captured <= length, "{captured} of {length} bytes");
             // IPv4, whose length is the packet's.
             assert_eq!(
-                (bytes[place + 28], u32::from(bytes[place + 30]) << 8 | u32::from(bytes[place + 31])),
+                (bytes[place + 32], u32::from(bytes[place + 34]) << 8 | u32::from(bytes[place + 35])),
                 (0x45, length)
             );
             packets += 1;
@@ -214,10 +216,10 @@ fn captures_show_datagrams_with_ports_and_no_payload() {
     let (mut place, mut ports) = (0, std::collections::BTreeMap::<u16, u64>::new());
     while place < bytes.len() {
         if word(place) == 6 {
-            let packet = &bytes[place + 28..place + 28 + word(place + 20) as usize];
+            let packet = &bytes[place + 32..place + 28 + word(place + 20) as usize];
             assert_eq!((packet.len(), packet[9]), (28, 17), "IPv4 and UDP");
             let number = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
-            assert_eq!(u32::from(number(24)) + 20, word(place + 24), "the length is the packet's");
+            assert_eq!(u32::from(number(24)) + 20, word(place + 24) - 4, "the length is the packet's");
             *ports.entry(number(20).min(number(22))).or_default() += 1;
         }
         place += word(place + 4) as usize;
