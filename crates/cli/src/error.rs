@@ -2,10 +2,10 @@
 
 use farhop_emu::EmuError;
 use farhop_emu::control::ControlError;
-use farhop_link::TraceError;
 use farhop_origin::OriginError;
 use farhop_proxy::ProxyError;
 use farhop_recording::replay::ReplayError;
+use farhop_scenario::TraceError;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;

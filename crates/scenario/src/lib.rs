@@ -37,6 +37,7 @@ pub use variation::Variation;
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
 pub use farhop_link::{
     Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
+    Trace, TraceEnd, TraceError, TraceRecord,
 };
 pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use farhop_web::users::UserModel;

@@ -3,8 +3,7 @@
 use crate::args::{Trace as Args, TraceFormat};
 use crate::error::CliError;
 use crate::output::tell;
-use farhop_link::{Trace, TraceEnd, TraceRecord};
-use farhop_scenario::{LARGEST_FILE, read_text_at_most};
+use farhop_scenario::{LARGEST_FILE, Trace, TraceEnd, TraceRecord, read_text_at_most};
 use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
