@@ -86,7 +86,8 @@ fn a_recorded_link_is_told_of_and_written_in_mahimahis_format() {
     let folder = tempfile::tempdir().unwrap();
     let [steps, times] = ["drive.csv", "drive.trace"].map(|name| folder.path().join(name).display().to_string());
     // 1500 B take 4 ms.
-    std::fs::write(&steps, "time,rate,delay\n0 s,3 Mbit/s,30 ms\n10 ms,0\n12 ms,3 Mbit/s\n18 ms,end\n").unwrap();
+    std::fs::write(&steps, "time,rate,delay\n0 s,3 Mbit/s,30 ms\n10 ms,0,30 ms\n12 ms,3 Mbit/s,30 ms\n18 ms,end\n")
+        .unwrap();
     let told = farhop(&["trace", &steps]);
     assert_eq!(String::from_utf8_lossy(&told.stdout), "rates: 18 ms, 2.67 Mbit/s on average, repeats\n");
     let written = farhop(&["trace", &steps, "--to", "mahimahi", "--out", &times]);
