@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Larger pages, recordings and traces are mistakes, or no files at all.
-pub const LARGEST_FILE: Bytes = Bytes::new(500_000_000);
+const LARGEST: Bytes = Bytes::new(500_000_000);
 
 /// Where they are.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Files {
         let shipped = || shipped::file(path).map(|text| text.as_bytes().to_vec());
         let beside = |folder: &PathBuf| {
             let unreadable = |error| ParseError::new(format!("the {what} cannot be read ({error})"), accepted);
-            read_at_most(LARGEST_FILE, &folder.join(path)).map_err(unreadable)
+            read_at_most(LARGEST, &folder.join(path)).map_err(unreadable)
         };
         match self {
             Self::Beside(folder) => beside(folder),
@@ -44,9 +44,12 @@ impl Files {
     }
 }
 
-/// The text of a file that may be anything, endless or no text.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    read_text_at_most(LARGEST_FILE, path)
+/// The text of a file that may be anything, endless or no text; of as much as a page, a recording or a trace sensibly has.
+///
+/// # Errors
+/// It cannot be read, is larger, or holds no text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    read_text_at_most(LARGEST, path)
 }
 
 /// The text of a file of at most so much, as [`read_at_most`].

@@ -27,7 +27,7 @@ mod words;
 
 pub use brief::Brief;
 pub use error::ScenarioError;
-pub use files::{LARGEST_FILE, read_at_most, read_text_at_most};
+pub use files::{read_at_most, read_text, read_text_at_most};
 pub use open::{open, parse};
 pub use over::{Axis, Over};
 pub use scenario::{Log, PrefetchSide, RunConfig, RwbpSettings, Scenario, Users};

@@ -3,7 +3,7 @@
 use crate::args::{Trace as Args, TraceFormat};
 use crate::error::CliError;
 use crate::output::tell;
-use farhop_scenario::{LARGEST_FILE, Trace, TraceEnd, TraceRecord, read_text_at_most};
+use farhop_scenario::{Trace, TraceEnd, TraceRecord, read_text};
 use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// Tells of a trace, or writes it in the format asked for.
 pub(crate) fn trace(args: &Args) -> Result<ExitCode, CliError> {
     let path = || args.file.clone();
-    let text = read_text_at_most(LARGEST_FILE, &args.file).map_err(|source| CliError::Read { path: path(), source })?;
+    let text = read_text(&args.file).map_err(|source| CliError::Read { path: path(), source })?;
     let failed = |source| CliError::Trace { path: path(), source };
     let record = TraceRecord::from_file(&text).map_err(failed)?;
     let Some(format) = args.to else {
