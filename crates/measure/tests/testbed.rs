@@ -90,8 +90,11 @@ fn the_page_is_at_every_address_of_the_server() {
     let scenario = scenario("");
     let testbed = Testbed::start(&scenario).unwrap();
     let origin = Origin::start(&testbed, &scenario).unwrap();
+    let addresses = testbed.addresses(Host::Server);
+    let has_ipv6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
+    assert_eq!(addresses.iter().any(std::net::IpAddr::is_ipv6), has_ipv6);
     // A browser that prefers IPv6, or tries it when an answer is late, must not be refused.
-    for address in testbed.addresses(Host::Server) {
+    for address in addresses {
         let family = if address.is_ipv6() { "-6" } else { "-4" };
         let mut curl = testbed.host(Host::Client).command("curl");
         let output = curl.args(["-sS", family, "http://server/index.html"]).output().unwrap();
