@@ -99,17 +99,23 @@ impl Client {
         Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
     }
 
-    /// Asks memory for what hears of a response to this exchange, or tells its server what to answer, look by look.
+    /// Asks memory for what hears of a response, or tells its server what to answer.
     #[inline]
-    pub(crate) fn look_at(&self, look: u32, exchange: Exchange) {
-        match (look, &self.browser) {
-            (0, browser) => {
-                look_at(browser);
-                look_at(&self.is_awake);
-            }
-            (_, Some(browser)) => browser.look_at(look - 1, exchange),
-            (_, None) => {}
-        }
+    pub(crate) fn look_at(&self) {
+        look_at(&self.browser);
+        look_at(&self.is_awake);
+    }
+
+    /// Asks memory for the browser, if there is one.
+    #[inline]
+    pub(crate) fn look_at_browser(&self) {
+        self.browser.iter().for_each(Browser::look_at);
+    }
+
+    /// Asks memory for what a part of this exchange needs beyond that.
+    #[inline]
+    pub(crate) fn look_at_exchange(&self, exchange: Exchange) {
+        self.browser.iter().for_each(|browser| browser.look_at_exchange(exchange));
     }
 
     /// How many servers the clients up to this one have.

@@ -27,9 +27,9 @@ const BLOCK: usize = 8;
 const MANY: usize = 16;
 /// So many of them are looked at together: the instructions for that, too, come from memory.
 const TOGETHER: usize = 4;
-/// How far ahead of the present each look at them is: one after the other, so that what one has found is there when the next goes on from
-/// it, and no farther than the first level of the cache reaches.
-const AHEAD: [usize; 4] = [13, 9, 5, 1];
+/// How far ahead of the present they are looked at: long enough for four looks in turn, and no farther than the first level of the cache
+/// reaches.
+const AHEAD: usize = 3 * TOGETHER + 1;
 
 /// Events to come.
 #[derive(Debug)]
@@ -55,16 +55,22 @@ pub struct EventQueue<E> {
 
 /// Looks ahead at events: what they need can be fetched from memory meanwhile.
 pub trait Looks<E> {
-    /// Sees an event that comes soon. Each is seen by look 0, then by the next when it is nearer, up to look 3; what one has found is there
-    /// when the next goes on from it.
-    fn look<const LOOK: u32>(&self, event: &E);
+    /// Sees the next few of the events that come soon. By the next time some have happened, and what this has asked for is there; what is seen
+    /// the third time after this is about to happen.
+    fn look<'a>(&mut self, events: impl Iterator<Item = &'a E>)
+    where
+        E: 'a;
 }
 
 /// Looks at nothing.
 struct Blind;
 
 impl<E> Looks<E> for Blind {
-    fn look<const LOOK: u32>(&self, _: &E) {}
+    fn look<'a>(&mut self, _: impl Iterator<Item = &'a E>)
+    where
+        E: 'a,
+    {
+    }
 }
 
 /// The events whose time first differs from the present in one digit.
@@ -217,20 +223,24 @@ impl<E> EventQueue<E> {
 
     /// The next event, to whose time the present moves.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_and_look(&Blind)
+        self.pop_and_look(Blind)
     }
 
     /// The same; where events are many, `looks` are shown those that come soon.
     #[inline]
-    pub fn pop_and_look(&mut self, looks: &impl Looks<E>) -> Option<(Instant, E)> {
+    pub fn pop_and_look(&mut self, mut looks: impl Looks<E>) -> Option<(Instant, E)> {
         if self.past == self.near.len() {
             if let Some(Entry { at, event }) = self.fill() {
                 self.now = at;
                 return Some((Instant::from_nanos(at / 2), event));
             }
             if self.are_many {
-                // What each look would have seen before if this were not the beginning.
-                self.show([0; AHEAD.len()], AHEAD.map(|ahead| ahead + 1), looks);
+                // What would have been seen before if this were not the beginning.
+                let (mut from, mut to) = (0, (AHEAD + 1) % TOGETHER);
+                while to <= AHEAD + 1 {
+                    self.show(from..to, &mut looks);
+                    (from, to) = (to, to + TOGETHER);
+                }
             }
         }
         let key = *self.near.get(self.past)?;
@@ -238,24 +248,18 @@ impl<E> EventQueue<E> {
         self.now = key.at(self.now);
         let event = self.events[key.place()].take()?;
         if self.are_many && self.past % TOGETHER == 1 {
-            let from = AHEAD.map(|ahead| self.past + ahead);
-            self.show(from, from.map(|from| from + TOGETHER), looks);
+            let from = self.past + AHEAD;
+            self.show(from..from + TOGETHER, &mut looks);
         }
         Some((Instant::from_nanos(self.now / 2), event))
     }
 
-    /// Shows each look those events that are near from one place to another.
+    /// Shows those of the events that are near at these places.
     #[inline(never)]
-    fn show(&self, from: [usize; AHEAD.len()], to: [usize; AHEAD.len()], looks: &impl Looks<E>) {
+    fn show(&self, places: Range<usize>, looks: &mut impl Looks<E>) {
         let last = self.near.len();
-        let events = |look: usize| {
-            let keys = &self.near[from[look].min(last)..to[look].min(last)];
-            keys.iter().filter_map(|key| self.events[key.place()].as_ref())
-        };
-        events(0).for_each(|event| looks.look::<0>(event));
-        events(1).for_each(|event| looks.look::<1>(event));
-        events(2).for_each(|event| looks.look::<2>(event));
-        events(3).for_each(|event| looks.look::<3>(event));
+        let keys = &self.near[places.start.min(last)..places.end.min(last)];
+        looks.look(keys.iter().filter_map(|key| self.events[key.place()].as_ref()));
     }
 
     /// `entry` is not earlier than the present.
@@ -376,7 +380,6 @@ impl<E> EventQueue<E> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::cell::RefCell;
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
@@ -417,28 +420,34 @@ mod tests {
         assert_eq!(drain(&mut queue), [(1000, 1), (1000, 2)]);
     }
 
-    /// Notes what each look sees.
+    /// Notes what is seen, and how often something was shown before that.
     #[derive(Default)]
-    struct Seen([RefCell<Vec<u64>>; AHEAD.len()]);
+    struct Seen {
+        shown: usize,
+        events: Vec<(usize, u64)>,
+    }
 
-    impl Looks<u64> for Seen {
-        fn look<const LOOK: u32>(&self, event: &u64) {
-            self.0[LOOK as usize].borrow_mut().push(*event);
+    impl Looks<u64> for &mut Seen {
+        fn look<'a>(&mut self, events: impl Iterator<Item = &'a u64>) {
+            let shown = self.shown;
+            self.events.extend(events.map(|event| (shown, *event)));
+            self.shown += 1;
         }
     }
 
     #[test]
-    fn what_comes_soon_is_seen_once_by_each_look_before_it_happens() {
+    fn what_comes_soon_is_seen_once_and_three_times_others_before_it_happens() {
         let mut queue = EventQueue::new();
         let soon = 1_048_576_u64..1_048_576 + 40;
         soon.clone().rev().for_each(|at| queue.push(Instant::from_nanos(at), at));
-        let seen = Seen::default();
-        while let Some((_, event)) = queue.pop_and_look(&seen) {
-            for (seen, ahead) in seen.0.iter().zip(AHEAD) {
-                let popped = (event - soon.start) as usize / TOGETHER * TOGETHER + 1;
-                let last = (soon.start + (popped + ahead + TOGETHER) as u64 - 1).min(soon.end - 1);
-                assert_eq!(*seen.borrow(), (soon.start..=last).collect::<Vec<_>>());
-            }
+        let mut seen = Seen::default();
+        while let Some((_, event)) = queue.pop_and_look(&mut seen) {
+            let popped = (event - soon.start) as usize / TOGETHER * TOGETHER + 1;
+            let last = (soon.start + (popped + AHEAD + TOGETHER) as u64 - 1).min(soon.end - 1);
+            let events: Vec<_> = seen.events.iter().map(|(_, event)| *event).collect();
+            assert_eq!(events, (soon.start..=last).collect::<Vec<_>>());
+            let shown = seen.events[(event - soon.start) as usize].0;
+            assert!((4..=5).contains(&(seen.shown - shown)), "{event}: {} of {}", shown, seen.shown);
         }
     }
 

@@ -8,6 +8,7 @@
 
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
+use crate::rtt::RttEstimator;
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const MOST_COMPRESSED: u32 = 44;
 
 /// Data that arrived in order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
+pub(crate) struct Arrival<'a> {
     pub(crate) now: Instant,
     /// Bytes not acknowledged so far, these included.
     pub(crate) unacknowledged: Bytes,
@@ -36,9 +37,8 @@ pub(crate) struct Arrival {
     /// The receive window's offer has grown with these bytes; and what it is.
     pub(crate) window_grew: bool,
     pub(crate) window: Bytes,
-    /// The receiver's own retransmission timeout, and its smoothed round-trip time.
-    pub(crate) rto: Duration,
-    pub(crate) rtt: Option<Duration>,
+    /// The receiver's own retransmission timeout, and its smoothed round-trip time: seldom asked for, and elsewhere in memory.
+    pub(crate) trip: &'a RttEstimator,
 }
 
 /// Decides when acknowledgements go out.
@@ -122,7 +122,7 @@ impl Acknowledger {
     }
 
     /// Data arrived in order.
-    pub(crate) fn data_arrived(&mut self, arrival: Arrival) {
+    pub(crate) fn data_arrived(&mut self, arrival: Arrival<'_>) {
         let first = self.last_arrival.is_none();
         self.segments += 1;
         let at = match self.behavior.ack {
@@ -136,7 +136,7 @@ impl Acknowledger {
     }
 
     /// tcp_event_data_recv() and __tcp_ack_snd_check().
-    fn linux(&mut self, arrival: Arrival, quick: u32) -> Instant {
+    fn linux(&mut self, arrival: Arrival<'_>, quick: u32) -> Instant {
         self.adapt(arrival, quick);
         if arrival.window_grew {
             // tcp_grow_window() sets the lowest bit, so that the sender hears of the larger window soon.
@@ -151,7 +151,7 @@ impl Acknowledger {
     }
 
     /// The delay follows the spacing of data; a gap beyond the timeout starts quick-ACK mode again.
-    fn adapt(&mut self, arrival: Arrival, quick: u32) {
+    fn adapt(&mut self, arrival: Arrival<'_>, quick: u32) {
         let quick = self.quick.max(quick_segments(arrival.window, arrival.mss, quick));
         let Some(last) = self.last_arrival else {
             self.quick = quick;
@@ -161,19 +161,19 @@ impl Acknowledger {
         if gap <= ATO_MIN / 2 {
             self.delay = self.delay / 2 + ATO_MIN / 2;
         } else if gap < self.delay {
-            self.delay = (self.delay / 2 + gap).min(arrival.rto);
-        } else if gap > arrival.rto {
+            self.delay = (self.delay / 2 + gap).min(arrival.trip.rto());
+        } else if gap > arrival.trip.rto() {
             self.quick = quick;
         }
     }
 
     /// tcp_send_delayed_ack().
-    fn linux_delay(&self, arrival: Arrival) -> Duration {
+    fn linux_delay(&self, arrival: Arrival<'_>) -> Duration {
         if self.delay <= ATO_MIN {
             return self.delay;
         }
         let bound = if self.interactive || arrival.push { DELAY_MAX_INTERACTIVE } else { DELAY_MAX };
-        let bound = arrival.rtt.map_or(bound, |rtt| bound.min(rtt.max(ATO_MIN)));
+        let bound = arrival.trip.smoothed().map_or(bound, |rtt| bound.min(rtt.max(ATO_MIN)));
         self.delay.min(bound)
     }
 
@@ -213,7 +213,9 @@ fn next_tick(now: Instant, period: Duration) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::behavior::RtoBounds;
     use crate::{FirstAck, Profile, TcpConfig};
+    use std::sync::OnceLock;
 
     const MSS: Bytes = Bytes::new(1448);
 
@@ -221,18 +223,22 @@ mod tests {
         Acknowledger::new(Behavior::of(&TcpConfig { first_ack, ..TcpConfig::of(profile) }))
     }
 
-    fn arrival(ms: u64, unacknowledged: Bytes, push: bool) -> Arrival {
+    /// A receiver that has measured no round trip, and whose timeout is 700 ms.
+    fn trip() -> &'static RttEstimator {
+        static BOUNDS: RtoBounds = RtoBounds {
+            initial: Duration::from_millis(700),
+            min: Duration::ZERO,
+            min_variance: Duration::ZERO,
+            max: Duration::from_secs(60),
+            per_window: false,
+        };
+        static TRIP: OnceLock<RttEstimator> = OnceLock::new();
+        TRIP.get_or_init(|| RttEstimator::new(&BOUNDS, false))
+    }
+
+    fn arrival(ms: u64, unacknowledged: Bytes, push: bool) -> Arrival<'static> {
         let now = Instant::START + Duration::from_millis(ms);
-        Arrival {
-            now,
-            unacknowledged,
-            mss: MSS,
-            push,
-            window_grew: false,
-            window: Bytes::kb(64),
-            rto: Duration::from_millis(700),
-            rtt: None,
-        }
+        Arrival { now, unacknowledged, mss: MSS, push, window_grew: false, window: Bytes::kb(64), trip: trip() }
     }
 
     /// Delay of the acknowledgement for a single full segment at `ms`, in ms; zero is at once.

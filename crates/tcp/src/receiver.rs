@@ -5,6 +5,7 @@
 
 use crate::acknowledger::{Acknowledger, Arrival};
 use crate::behavior::Behavior;
+use crate::rtt::RttEstimator;
 use crate::sack::MOST_BLOCKS;
 use crate::window::ReceiveWindow;
 use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
@@ -18,13 +19,6 @@ pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     /// The other side's FIN is newly in order.
     pub(crate) finished: bool,
-}
-
-/// Round-trip times that the endpoint's own sender has seen.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RoundTrip {
-    pub(crate) smoothed: Option<Duration>,
-    pub(crate) rto: Duration,
 }
 
 /// Everything one direction's receiver knows.
@@ -97,8 +91,8 @@ impl Receiver {
         self.window.read_at(runs);
     }
 
-    /// Takes in a segment.
-    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, trip: RoundTrip) -> Received {
+    /// Takes in a segment; `trip` is what the endpoint's own sender has seen of round trips.
+    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, trip: &RttEstimator) -> Received {
         if segment.syn && self.expected.is_none() {
             self.expected = Some(segment.sequence);
         }
@@ -128,7 +122,7 @@ impl Receiver {
         let received = self.accept(expected, segment);
         // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
         if segment.sequence > expected && segment.payload > Bytes::ZERO && !received.finished {
-            self.acks.out_of_order(now, expected, self.window.round_trip().or(trip.smoothed));
+            self.acks.out_of_order(now, expected, self.window.round_trip().or_else(|| trip.smoothed()));
         } else if segment.end() <= expected && segment.payload > Bytes::ZERO {
             self.acks.arrived_again(now, self.window.promised(expected), self.mss);
         } else if received.bytes == Bytes::ZERO || received.finished || filling {
@@ -212,14 +206,13 @@ impl Receiver {
         furthest.map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
     }
 
-    fn note_data(&mut self, now: Instant, segment: &Segment, trip: RoundTrip) {
+    fn note_data(&mut self, now: Instant, segment: &Segment, trip: &RttEstimator) {
         let Some(expected) = self.expected else { return };
         let (push, waiting) = (segment.push, self.waiting_span());
         let window_grew = self.window.data_arrived(now, segment.payload, expected, waiting);
         let unacknowledged = expected - self.told;
-        let (mss, rto, rtt) = (self.mss, trip.rto, trip.smoothed);
-        let window = self.window.promised(expected);
-        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, rto, rtt };
+        let (mss, window) = (self.mss, self.window.promised(expected));
+        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, trip };
         self.acks.data_arrived(arrival);
     }
 
@@ -253,12 +246,15 @@ mod tests {
     use super::*;
     use crate::Profile;
 
-    const TRIP: RoundTrip = RoundTrip { smoothed: None, rto: Duration::from_secs(1) };
+    /// None has been measured, and the timeout is a second.
+    fn trip() -> RttEstimator {
+        RttEstimator::new(&Behavior::of(&TcpConfig::of(Profile::Linux)).rto, false)
+    }
 
     fn open() -> Receiver {
         let mut receiver = Receiver::new(&TcpConfig::of(Profile::Linux));
         let syn = Segment { syn: true, ..Segment::default() };
-        assert_eq!(receiver.handle_segment(Instant::START, &syn, TRIP), Received::default());
+        assert_eq!(receiver.handle_segment(Instant::START, &syn, &trip()), Received::default());
         receiver
     }
 
@@ -267,7 +263,7 @@ mod tests {
     }
 
     fn bytes(receiver: &mut Receiver, segment: &Segment) -> u64 {
-        receiver.handle_segment(Instant::START, segment, TRIP).bytes.get()
+        receiver.handle_segment(Instant::START, segment, &trip()).bytes.get()
     }
 
     fn ack(receiver: &mut Receiver) -> Segment {
@@ -326,8 +322,8 @@ mod tests {
     fn a_fin_counts_once_all_before_it_has_arrived() {
         let mut receiver = open();
         let fin = Segment { fin: true, ..data(10, 0) };
-        assert!(!receiver.handle_segment(Instant::START, &fin, TRIP).finished);
-        let received = receiver.handle_segment(Instant::START, &data(0, 10), TRIP);
+        assert!(!receiver.handle_segment(Instant::START, &fin, &trip()).finished);
+        let received = receiver.handle_segment(Instant::START, &data(0, 10), &trip());
         assert_eq!(received, Received { bytes: Bytes::new(10), finished: true });
         assert!(receiver.is_finished());
         assert_eq!(ack(&mut receiver).acknowledgment, Some(Sequence::FIRST_BYTE + Bytes::new(11)));

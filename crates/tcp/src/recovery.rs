@@ -55,7 +55,7 @@ impl Sender {
     /// A segment with an acknowledgement arrived.
     pub(crate) fn handle_acknowledgment(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence) {
         let is_late = acknowledgment < self.unacknowledged;
-        if acknowledgment > self.next || (is_late && !self.behavior.sack) {
+        if self.is_ignored(acknowledgment) {
             return;
         }
         if !self.is_established() {
@@ -63,7 +63,7 @@ impl Sender {
         }
         self.new_first = false;
         let moved = !is_late && self.update_window(acknowledgment + segment.window, segment.window);
-        if self.is_at_rest() && !is_late && segment.sack.is_empty() && !segment.ece {
+        if self.nothing_is_out() && self.says_nothing_new(segment, acknowledgment) {
             return;
         }
         let mut news = News::default();
@@ -78,11 +78,44 @@ impl Sender {
         self.note_freed();
     }
 
+    /// The same while the sender is at rest ([`Sender::is_at_rest`]). Returns whether it still is; else that segment is to be handled as others
+    /// are.
+    pub(crate) fn rests_on(&mut self, segment: &Segment, acknowledgment: Sequence) -> bool {
+        if self.is_ignored(acknowledgment) {
+            return true;
+        }
+        let rests = self.says_nothing_new(segment, acknowledgment);
+        if rests {
+            self.update_window(acknowledgment + segment.window, segment.window);
+        }
+        rests
+    }
+
+    /// RFC 9293 §3.10.7.4: what was never sent cannot be acknowledged, and what is late tells nothing without SACK.
+    fn is_ignored(&self, acknowledgment: Sequence) -> bool {
+        acknowledgment > self.next || (acknowledgment < self.unacknowledged && !self.behavior.sack)
+    }
+
+    /// A segment of a side that only sends, if nothing is out here.
+    fn says_nothing_new(&self, segment: &Segment, acknowledgment: Sequence) -> bool {
+        acknowledgment >= self.unacknowledged && segment.sack.is_empty() && !segment.ece
+    }
+
     /// Nothing is on the way or under repair, and nobody asks how fast data is delivered: as long as the other side only sends, its segments
     /// say nothing new of what has been sent here.
-    fn is_at_rest(&self) -> bool {
+    fn nothing_is_out(&self) -> bool {
         let nothing_happens = self.phase == Phase::Open && self.reduction.is_none() && self.probe.is_none();
         self.scoreboard.is_empty() && nothing_happens && self.scoreboard.rate.is_none()
+    }
+
+    /// Nothing is out, nothing waits to be sent, and no timer runs: until the application does something, or a segment says something new,
+    /// there is nothing to do. Other segments move the window's edge, at most.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.nothing_is_out()
+            && self.is_established()
+            && !self.is_asked_to_send()
+            && self.next_timeout().is_none()
+            && self.buffer.is_none_or(|buffer| !buffer.is_asked())
     }
 
     /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment.

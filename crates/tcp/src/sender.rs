@@ -154,6 +154,10 @@ impl Sender {
     /// Asks memory for what every segment that arrives needs of it.
     pub(crate) fn look_at(&self) {
         look_at(&self.unacknowledged);
+    }
+
+    /// Asks memory for what is needed of it beyond that unless it rests.
+    pub(crate) fn look_at_rest(&self) {
         look_at(&self.reordering_timer);
         look_at(&self.congestion);
         self.scoreboard.look_at();
@@ -248,6 +252,13 @@ impl Sender {
     fn draw(&mut self, most: Duration) -> Option<Duration> {
         let most = u64::try_from(most.as_nanos()).unwrap_or(0);
         (most > 0).then(|| Duration::from_nanos(self.reactions.below(most)))
+    }
+
+    /// Whether there is something to send, whenever it may be.
+    pub(crate) fn is_asked_to_send(&self) -> bool {
+        let is_all_sent = self.next >= self.written && self.accepted == self.written;
+        let goes_on = self.repeat_now || self.batch.is_under_way() || self.unsettled || self.new_first;
+        !is_all_sent || (self.closing && self.next == self.written) || self.probe_window || goes_on
     }
 
     /// The next segment to send now; to be called until there is none.

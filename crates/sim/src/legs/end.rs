@@ -87,18 +87,6 @@ impl End {
         look_at(&self.transport);
     }
 
-    /// Asks memory for what a timer needs that mostly has moved on, look by look.
-    pub(super) fn look_at_timer(&self, look: u32) {
-        match (look, &self.transport) {
-            (0, transport) => {
-                look_at(&self.wake);
-                look_at(transport);
-            }
-            (1, Transport::Tcp(endpoint)) => endpoint.look_at_timer(),
-            _ => {}
-        }
-    }
-
     /// What the next bytes belong to that arrive.
     pub(super) fn next_exchange(&self) -> Option<Exchange> {
         self.first.map(|message| message.exchange)

@@ -288,25 +288,31 @@ impl Legs {
         }
     }
 
-    /// Asks memory for an end whose timer runs out, look by look; most often that has moved on.
-    #[inline(always)]
-    pub(crate) fn look_at_timer(&self, look: u32, leg: u32, side: Side) {
-        self.legs[leg].ends[side as usize].look_at_timer(look);
+    /// Asks memory for the beginning of an end, which tells what else there is; a timer that runs out needs no more, as most have moved on.
+    #[inline]
+    pub(crate) fn look_at(&self, leg: u32, side: Side) {
+        self.legs[leg].ends[side as usize].look_at();
     }
 
-    /// Asks memory for what a packet of this size needs that reaches an end, look by look. Returns the owner and what the packet belongs to,
-    /// once that can be known, if something is to come and the owner will be told.
-    #[inline(always)]
-    pub(crate) fn look_at(&self, look: u32, leg: u32, side: Side, bytes: Bytes) -> Option<(Owner, Exchange)> {
+    /// Asks memory for what a packet of this size needs that reaches an end, of which the beginning is known. Returns the owner and what the
+    /// packet belongs to, if something is to come and the owner will be told, and whether [`Legs::look_at_sent`] finds more to ask for.
+    #[inline]
+    pub(crate) fn look_at_transport(&self, leg: u32, side: Side, bytes: Bytes) -> (Option<(Owner, Exchange)>, bool) {
         let end = &self.legs[leg].ends[side as usize];
-        if look == 0 {
-            end.look_at();
-            return None;
+        let exchange = end.next_exchange().filter(|_| end.is_told_with(bytes));
+        let has_more = match &end.transport {
+            Transport::Tcp(endpoint) => endpoint.look_at(),
+            _ => false,
+        };
+        (exchange.map(|exchange| (end.owner, exchange)), has_more)
+    }
+
+    /// Asks memory for what an acknowledgement needs beyond that.
+    #[inline]
+    pub(crate) fn look_at_sent(&self, leg: u32, side: Side) {
+        if let Transport::Tcp(endpoint) = &self.legs[leg].ends[side as usize].transport {
+            endpoint.look_at_sent();
         }
-        if let Transport::Tcp(endpoint) = &end.transport {
-            endpoint.look_at(look - 1);
-        }
-        Some((end.owner, end.next_exchange().filter(|_| end.is_told_with(bytes))?))
     }
 
     /// How many legs there are.

@@ -199,23 +199,20 @@ impl<P: Content> Network<P> {
         self.leave(now, span, parcel, events);
     }
 
-    /// Asks memory for what a parcel needs when it comes out of its lane, look by look; returns the end of a leg that it then reaches, and its
-    /// size.
-    #[inline(always)]
-    pub(crate) fn look_at(&self, look: u32, parcel: &Parcel) -> Option<(u32, Side, Bytes)> {
+    /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches, and its size.
+    #[inline]
+    pub(crate) fn look_at(&self, parcel: &Parcel) -> Option<(u32, Side, Bytes)> {
         let arrives = parcel.ahead == parcel.to;
-        if look == 0 {
-            if arrives {
-                self.contents.look_at(parcel.content);
-            }
-            // What answers it goes back.
-            let from = if arrives { parcel.from.other() } else { parcel.from };
-            self.look_at_lanes(parcel.ahead, from, parcel);
+        if arrives {
+            self.contents.look_at(parcel.content);
         }
+        // What answers it goes back.
+        let from = if arrives { parcel.from.other() } else { parcel.from };
+        self.look_at_lanes(parcel.ahead, from, parcel);
         arrives.then(|| (parcel.leg, parcel.from.other(), Bytes::new(parcel.bytes.into())))
     }
 
-    #[inline(always)]
+    #[inline]
     fn look_at_lanes(&self, place: Place, from: Side, parcel: &Parcel) {
         for span in self.ways[from as usize][place as usize] {
             let Some(span) = span else { return };

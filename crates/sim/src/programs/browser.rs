@@ -104,32 +104,31 @@ impl Browser {
         self.want(object);
     }
 
-    /// Asks memory for what a part of this exchange needs, look by look.
+    /// Asks memory for what tells where everything is.
     #[inline]
-    pub(crate) fn look_at(&self, look: u32, exchange: Exchange) {
-        match (look, exchange) {
-            (0, _) => {
-                look_at(&self.objects);
-                look_at(&self.page);
-                look_at(&self.references);
-                look_at(&self.has_news);
-                self.loader.look_at();
-                self.connections.look_at();
-            }
-            (1, Exchange::Object(number)) => {
-                let number = number as usize;
-                if let (Some(progress), Some(object)) = (self.objects.get(number), self.page.objects.get(number)) {
-                    look_at(&progress.come);
-                    look_at(&progress.first_byte);
-                    look_at(&object.size);
-                    look_at(&object.response_header_bytes);
-                }
-                self.references.get(number).into_iter().for_each(look_at);
-                self.loader.look_at_response(number);
-                self.connections.look_at_list();
-            }
-            _ => {}
+    pub(crate) fn look_at(&self) {
+        look_at(&self.objects);
+        look_at(&self.page);
+        look_at(&self.references);
+        look_at(&self.has_news);
+        self.loader.look_at();
+        self.connections.look_at();
+    }
+
+    /// Asks memory for what a part of this exchange needs beyond that.
+    #[inline]
+    pub(crate) fn look_at_exchange(&self, exchange: Exchange) {
+        let Exchange::Object(number) = exchange else { return };
+        let number = number as usize;
+        if let (Some(progress), Some(object)) = (self.objects.get(number), self.page.objects.get(number)) {
+            look_at(&progress.come);
+            look_at(&progress.first_byte);
+            look_at(&object.size);
+            look_at(&object.response_header_bytes);
         }
+        self.references.get(number).into_iter().for_each(look_at);
+        self.loader.look_at_response(number);
+        self.connections.look_at_list();
     }
 
     /// Whether all that is known of the page has been loaded.

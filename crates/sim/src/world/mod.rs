@@ -7,13 +7,14 @@
 
 mod accelerated;
 mod boxes;
+mod outlook;
 mod pages;
 mod transports;
 mod trunk;
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::engine::{EventQueue, Looks};
+use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
@@ -26,6 +27,7 @@ use crate::trunk::{StationId, Trunk};
 use boxes::Boxes;
 use farhop_scenario::{Dns, Scenario};
 use farhop_units::Instant;
+use outlook::{Outlook, Sights};
 use std::collections::VecDeque;
 
 /// Something that happens at a time.
@@ -75,6 +77,7 @@ pub(crate) struct World<'a> {
     awake: VecDeque<u32>,
     metrics: Metrics,
     buffers: Buffers,
+    sights: Sights,
 }
 
 impl<'a> World<'a> {
@@ -104,6 +107,7 @@ impl<'a> World<'a> {
             awake: VecDeque::new(),
             metrics,
             buffers: Buffers::default(),
+            sights: Sights::default(),
         };
         world.await_trunk();
         (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
@@ -112,9 +116,9 @@ impl<'a> World<'a> {
 
     /// Lets the next event happen and all that follows from it at once; returns when that was, or `None` if there is nothing left.
     pub(crate) fn step(&mut self) -> Result<Option<Instant>, SimError> {
-        let Self { events, network, legs, clients, origins, .. } = self;
-        let outlook = Outlook { network, legs, clients, origins };
-        let Some((at, event)) = events.pop_and_look(&outlook) else { return Ok(None) };
+        let Self { events, network, legs, clients, origins, sights, .. } = self;
+        let outlook = Outlook { network, legs, clients, origins, sights };
+        let Some((at, event)) = events.pop_and_look(outlook) else { return Ok(None) };
         self.now = at;
         self.event_count += 1;
         match event {
@@ -230,35 +234,6 @@ impl<'a> World<'a> {
             } else {
                 return Ok(());
             }
-        }
-    }
-}
-
-/// Asks memory for what an event will need soon, look by look: with thousands of terminals, waiting for that is most of the time.
-struct Outlook<'a> {
-    network: &'a Network<Packet>,
-    legs: &'a Legs,
-    clients: &'a [Client],
-    origins: &'a [Origin],
-}
-
-impl Looks<Event> for Outlook<'_> {
-    // Each look by itself: what it has to do is known then as this is compiled.
-    #[inline(always)]
-    fn look<const LOOK: u32>(&self, event: &Event) {
-        match event {
-            Event::Exit(parcel) => {
-                let Some((leg, side, bytes)) = self.network.look_at(LOOK, parcel) else { return };
-                let told = self.legs.look_at(LOOK, leg, side, bytes);
-                if let Some((Owner::Browser { client, .. } | Owner::Origin { client }, exchange)) = told {
-                    self.clients[client as usize].look_at(LOOK - 1, exchange);
-                }
-                if let (1, Some((Owner::Origin { .. }, _))) = (LOOK, told) {
-                    self.origins.get(leg as usize).into_iter().for_each(Origin::look_at);
-                }
-            }
-            Event::End { leg, side } => self.legs.look_at_timer(LOOK, *leg, *side),
-            _ => {}
         }
     }
 }
