@@ -59,7 +59,8 @@ fn section(text: &mut String, set: Set, points: &[&Outcome]) {
     gaps(text, points);
 }
 
-/// One line on an engine: how many points, median and largest error, and how many intervals overlap.
+/// One line on an engine: how many points, median and largest error, that of those whose loads all take the same time if others' do not, and
+/// how many intervals of the others overlap.
 fn summary(
     text: &mut String,
     name: &str,
@@ -80,6 +81,14 @@ fn summary(
         percent(median),
         percent(most)
     );
+    let certain = points.iter().filter(|outcome| !outcome.is_random());
+    let certain =
+        certain.filter_map(|outcome| outcome.agreement(answer(outcome))).map(|agreement| agreement.error.abs());
+    let certain: Vec<f64> = certain.collect();
+    if let Some(most) = Sample::new(certain.iter().copied()).quantile(1.0).filter(|_| certain.len() < agreements.len())
+    {
+        let _ = write!(text, " ({} among the {} whose loads do not differ)", percent(most), certain.len());
+    }
     let random: Vec<&Agreement> = agreements.iter().filter(|agreement| agreement.overlap.is_some()).collect();
     if !random.is_empty() {
         let good = random.iter().filter(|agreement| agreement.overlap == Some(true) || agreement.error.abs() <= 0.1);
@@ -175,5 +184,11 @@ mod tests {
         assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
         assert!(text.contains("- knows no losses: point-7\n"), "{text}");
         assert!(text.contains("\nThe run is not complete: 2 of 80 points so far.\n"), "{text}");
+        let chaotic = outcome(Set::Model, 1, Answer::Times(Sample::new([2.5])), [1.0, 2.0, 3.6], [1.0, 2.0, 3.0]);
+        assert!(chaotic.is_random() && !chaotic.point().is_random());
+        let text = page(&Plan::default(), "a machine", &[&certain, &chaotic]);
+        let line = "- simulated, without loss: 2 of 2 points, median error 7.5 %, largest 10.0 % (5.0 % among the 1 whose loads do \
+                    not differ); intervals overlap or means are within 10 % in 1 of 1\n";
+        assert!(text.contains(line), "{text}");
     }
 }
