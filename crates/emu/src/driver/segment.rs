@@ -2,6 +2,7 @@
 
 use super::frame::{Buffer, Frame};
 use super::recorder::{Files, Recorder, Written};
+use super::sleep::Reading;
 use super::writer::{Delivery, Handed, MOST_SPARE, Pool};
 use super::{LARGEST_BUNDLE, MTU, Writers};
 use crate::clock::Clock;
@@ -137,6 +138,7 @@ impl Segment {
         clock: Clock,
         writers: &Writers,
     ) -> Option<usize> {
+        let reading = Reading::new(noticed, clock.now());
         let mut arrived = noticed;
         for count in 0..READ_BATCH {
             let mut buffer = self.spare.pop().unwrap_or_else(|| self.more_memory(writers.pool()));
@@ -153,7 +155,7 @@ impl Segment {
                 }
             }
             self.deliver(number, clock, writers);
-            arrived = clock.now();
+            arrived = reading.came(clock.now());
         }
         self.is_busy = true;
         Some(READ_BATCH)

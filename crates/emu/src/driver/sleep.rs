@@ -5,7 +5,8 @@
 //! processor time that the hosts' programs could have, no more than an eighth of any wait is spent so.
 //!
 //! A packet that wakes the thread waits as long until it is seen, and on a link with a long delay every packet that comes alone does. What
-//! even a quick waking takes is taken off, so that a packet's delay begins when it arrived.
+//! even a quick waking takes is taken off, so that a packet's delay begins when it arrived, and so for what came with it: the rest of a
+//! burst is not further behind its first packet than it was sent.
 //!
 //! On a dense link every wait is short, and keeping every packet's time takes a whole processor at real-time priority. At
 //! 500 Mbit/s full packets come and go every 12 µs; on two processors the programs that send and receive them then wait for one
@@ -134,9 +135,42 @@ impl Sleep {
     }
 }
 
+/// When the packets came that are read in one go. Those behind one that has ended a nap came as it did, while the thread woke: how fast they
+/// are read says how fast they came. If they came at another pace, it is less than a waking by which their times are wrong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    first: Instant,
+    began: Instant,
+}
+
+impl Reading {
+    /// The first came then, and they are read from `began` on.
+    pub(super) fn new(first: Instant, began: Instant) -> Self {
+        Self { first, began }
+    }
+
+    /// When one came that is read now.
+    pub(super) fn came(self, now: Instant) -> Instant {
+        self.first + now.since(self.began)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_with_a_packet_that_wakes_the_thread_has_come_as_soon_after_it_as_it_is_read() {
+        let micros = |micros| Instant::START + Duration::from_micros(micros);
+        let mut sleep = Sleep::default();
+        sleep.woken(micros(1000), micros(1030));
+        sleep.nap(micros(2000), None);
+        // Three came at 3000 µs; the thread has woken and reads them.
+        let first = sleep.arrived(Nap { span: None, deaf: false }, micros(3030));
+        let reading = Reading::new(first, micros(3035));
+        let came = [3035, 3037, 3040].map(|read| reading.came(micros(read)));
+        assert_eq!(came, [3000, 3002, 3005].map(micros));
+    }
 
     #[test]
     fn a_late_timer_is_asked_to_be_early() {
