@@ -169,6 +169,9 @@ impl Sender {
         if let Some((rtt, least)) = news.round_trip {
             let (unacknowledged, next) = (self.unacknowledged, self.next);
             self.rtt.sample(RttSample { now, rtt, least, unacknowledged, next });
+            if let Some(least) = self.rtt.min() {
+                self.scoreboard.note_least_rtt(least);
+            }
         } else if news.advanced {
             self.rtt.progress();
         }

@@ -207,9 +207,6 @@ impl Scoreboard {
             // The next ones go where the last ones were, which is in the cache.
             self.sent.clear();
         }
-        if let Some(times) = covered.by_number {
-            self.least_rtt = self.least_rtt.min(now.since(times.last));
-        }
         self.forget_repeats();
     }
 
@@ -238,6 +235,11 @@ impl Scoreboard {
             rate.deliver((place, sent.order), sent.at, charge);
         }
         self.note_delivery(now, sent);
+    }
+
+    /// The least round-trip time is this, of all samples there were: what arrived out of order and timestamps measure it too.
+    pub(crate) fn note_least_rtt(&mut self, least_rtt: Duration) {
+        self.least_rtt = least_rtt;
     }
 
     /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time
