@@ -89,12 +89,12 @@ fn go(
     let (mut next_step, mut carried) = (Instant::START, None);
     while world.metrics().objects.count() < requests {
         let Some(at) = world.step()?.filter(|at| *at <= last + PATIENCE) else { break };
+        world.check_size()?;
         if at > last && carried.is_none() {
             carried = Some(world.network().meter().total(Direction::Down));
         }
         if at >= next_step {
             next_step = at + (last - Instant::START) / STEPS;
-            world.check_size()?;
             heard(at - Instant::START, last - Instant::START);
         }
     }

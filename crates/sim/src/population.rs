@@ -10,7 +10,7 @@
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::error::SimError;
+use crate::error::{MOST_LEGS, SimError};
 use crate::meter::Meter;
 use crate::metrics::{Metrics, half_width, mean};
 use crate::report;
@@ -87,11 +87,11 @@ fn go(
     let end = Instant::START + users.duration;
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
+        world.check_size()?;
         if at < next_step {
             continue;
         }
         next_step = at + users.duration / STEPS;
-        world.check_size()?;
         if !goes_on(at - Instant::START) {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ pub(crate) fn run(
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut results: Vec<Option<Result<Replication, SimError>>> = vec![None; most as usize];
     std::thread::scope(|scope| {
-        for sender in vec![sender; threads.clamp(1, most as usize)] {
+        for sender in vec![sender; threads.min(at_once(case.scenario, case.users)).clamp(1, most as usize)] {
             scope.spawn(|| work.run(sender));
         }
         for news in receiver {
@@ -176,6 +176,12 @@ pub(crate) fn run(
     });
     let count = enough(&results).unwrap_or(results.len());
     results.into_iter().take(count).flatten().collect()
+}
+
+/// How many replications may run at once: what each may take is bounded by [`MOST_LEGS`], so that large ones take turns.
+fn at_once(scenario: &Scenario, users: &Users) -> usize {
+    let all = usize::from(scenario.link.terminals.max(1)).saturating_mul(users.per_terminal as usize);
+    MOST_LEGS / all.max(1)
 }
 
 /// As many threads as there are cores.
@@ -286,6 +292,27 @@ mod tests {
         let broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
         let error = run(case(&broken), 1, 2, &mut |_, _| {}).expect_err("nothing arrives");
         assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
+    }
+
+    #[test]
+    fn too_many_connections_are_noticed_at_once() {
+        // A step of progress is 18 s here, within which all users connect several times.
+        let many = scenario(&["run.runs=1", "users.per_terminal=4000", "users.duration=1 h"]);
+        let mut last = Duration::ZERO;
+        let error = run(case(&many), 1, 1, &mut |_, reached| last = reached).expect_err("they are too many");
+        let SimError::TooManyLegs(at) = error else { panic!("{error}") };
+        assert!(at > last && at < last + many.users.clone().expect("there are users").duration / STEPS, "{at:?}");
+    }
+
+    #[test]
+    fn large_replications_take_turns() {
+        let at_once = |per_terminal: u32| {
+            let scenario = scenario(&[&format!("users.per_terminal={per_terminal}")]);
+            super::at_once(&scenario, scenario.users.as_ref().expect("there are users"))
+        };
+        assert!(at_once(20) > 100, "those of 120 users do not");
+        assert_eq!(at_once(1000), 3);
+        assert_eq!(at_once(15_000), 0, "which is one after the other");
     }
 
     #[test]
