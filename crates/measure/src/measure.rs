@@ -45,7 +45,7 @@ pub struct Measurement {
 /// # Errors
 /// The testbed cannot be had, a part of it fails, or a load does not bring exactly the origin's bytes.
 pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Measurement, MeasureError> {
-    let work = match client::check(&scenario.page, &scenario.http).and_then(|()| Work::new(scenario)) {
+    let work = match check(scenario).and_then(|()| Work::new(scenario)) {
         Err(error) if error.is_beyond_measuring() => return Ok(Measurement::impossible(scenario, &error)),
         work => work?,
     };
@@ -63,6 +63,14 @@ pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Me
         measuring.architecture(architecture)?;
     }
     Ok(measuring.finish())
+}
+
+/// Whether real programs can do what the scenario asks for.
+fn check(scenario: &Scenario) -> Result<(), MeasureError> {
+    match scenario.multicast {
+        Some(_) => Err(MeasureError::Unmeasurable("sends no multicast beside")),
+        None => client::check(&scenario.page, &scenario.http),
+    }
 }
 
 impl Measurement {
@@ -341,6 +349,7 @@ mod tests {
             ("http.version=2", "the measuring client speaks HTTP/1.0 and 1.1 only"),
             ("http.dns=far", "the measuring client resolves no names"),
             ("http.persistence=15s", "the measuring client keeps its connections to the end"),
+            ("multicast.rate=1 Mbit/s", "the measuring client sends no multicast beside"),
         ] {
             let scenario = farhop_scenario::open("demo", &[assignment.to_owned()]).expect(assignment);
             let measurement = measure(&scenario, &mut |_| {}).expect("no failure");

@@ -36,6 +36,9 @@ fn first_unknown(
     scenario: &Scenario,
     unknown: impl Fn(&DirectionConfig) -> Option<&'static str>,
 ) -> Option<(String, &'static str)> {
+    if scenario.multicast.is_some() {
+        return Some(("multicast".to_owned(), "other traffic on the link"));
+    }
     let channels = [("link", &scenario.link), ("wan", &scenario.wan), ("lan", &scenario.lan)];
     channels.into_iter().find_map(|(name, channel)| unknown_of_channel(name, channel, &unknown))
 }

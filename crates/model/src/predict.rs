@@ -292,6 +292,7 @@ pub(crate) mod tests {
             rwbp: RwbpSettings { ack_every: 2, peak_rate: None },
             prefetch_at: PrefetchSide::default(),
             multiplexed_connections: 4,
+            multicast: None,
             title: String::new(),
             link: ChannelConfig { down: geo(), up: geo(), ..ChannelConfig::default() },
             wan: ChannelConfig::default(),

@@ -53,8 +53,8 @@ impl Axis {
             return Err(refuse("", None, ParseError::new(format!("no \"=\" behind a key in \"{text}\""), ACCEPTED)));
         };
         if key.starts_with("run.") || ["version", "title"].contains(&key) {
-            let accepted =
-                "a key that times depend on: of link, access, wan, lan, tcp, page, http, rwbp, prefetch or multiplexed";
+            let accepted = "a key that times depend on: of link, access, multicast, wan, lan, tcp, page, http, rwbp, \
+                            prefetch or multiplexed";
             return Err(refuse(key, Some(values), ParseError::new("not part of the question", accepted)));
         }
         let mut all: Vec<String> = Vec::new();

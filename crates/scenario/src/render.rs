@@ -1,5 +1,6 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
+use crate::multicast::Multicast;
 use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
 use crate::scenario::{PrefetchSide, RwbpSettings, Scenario};
 use crate::words::{self, spell};
@@ -27,6 +28,7 @@ impl Scenario {
             self.log_section(),
             self.http_section(),
             self.rwbp_section(),
+            self.multicast_section(),
             self.prefetch_section(),
             self.multiplexed_section(),
             self.run_section(),
@@ -122,6 +124,11 @@ impl Scenario {
         let peak = peak_rate.map(|rate| ("peak_rate", quoted(&rate.to_string())));
         let given: Vec<_> = every.into_iter().chain(peak).collect();
         if given.is_empty() { String::new() } else { section("rwbp", &given) }
+    }
+
+    fn multicast_section(&self) -> String {
+        let Some(Multicast { rate, packet }) = self.multicast else { return String::new() };
+        section("multicast", &[("rate", quoted(&rate.to_string())), ("packet", quoted(&packet.to_string()))])
     }
 
     fn prefetch_section(&self) -> String {

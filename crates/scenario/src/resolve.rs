@@ -3,7 +3,7 @@
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
 use crate::scenario::{RunConfig, RwbpSettings, Scenario, typical_page};
-use crate::{log, network, users, words};
+use crate::{log, multicast, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
@@ -23,6 +23,7 @@ pub(crate) fn resolve(
     let link = network::far_link(document, files)?;
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
+    let multicast = multicast::read(document, &link)?;
     let (users, mut http) = (users::read(document, link.terminals)?, http(document)?);
     let log = match known {
         Some(known) => {
@@ -58,6 +59,7 @@ pub(crate) fn resolve(
         log,
         http,
         rwbp: rwbp(document)?,
+        multicast,
         prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
         multiplexed_connections: multiplexed_connections(document)?,
         run: run(document)?,
@@ -83,7 +85,7 @@ impl Part {
     /// The part that `key` belongs to; `None` if others depend on it.
     pub(crate) fn of(key: &str) -> Option<Self> {
         match key.split_once('.')? {
-            ("link", _) => Some(Self::Link),
+            ("link" | "multicast", _) => Some(Self::Link),
             ("wan", _) => Some(Self::Wan),
             ("lan", _) => Some(Self::Lan),
             ("tcp", _) => Some(Self::Tcp),
@@ -96,7 +98,7 @@ impl Part {
     /// The tables that it is read from.
     pub(crate) fn tables(self) -> &'static [&'static str] {
         match self {
-            Self::Link => &["link", "access"],
+            Self::Link => &["link", "access", "multicast"],
             Self::Wan => &["wan"],
             Self::Lan => &["lan"],
             Self::Tcp => &["tcp"],
@@ -107,7 +109,10 @@ impl Part {
     /// Reads it again.
     pub(crate) fn read(self, document: &Document, files: &Files, scenario: &mut Scenario) -> Result<(), ValueError> {
         match self {
-            Self::Link => scenario.link = network::far_link(document, files)?,
+            Self::Link => {
+                scenario.link = network::far_link(document, files)?;
+                scenario.multicast = multicast::read(document, &scenario.link)?;
+            }
             Self::Wan => scenario.wan = network::segment(document, files, "wan")?,
             Self::Lan => scenario.lan = network::segment(document, files, "lan")?,
             Self::Tcp => scenario.tcp = tcp(document)?,

@@ -1,5 +1,6 @@
 //! A scenario, resolved: every value present, checked and in its own type.
 
+use crate::Multicast;
 use farhop_link::ChannelConfig;
 use farhop_results::Architecture;
 use farhop_tcp::TcpConfig;
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub http: HttpConfig,
     /// How `rwbp` sends.
     pub rwbp: RwbpSettings,
+    /// What the gateway sends to all terminals, ahead of everything else.
+    pub multicast: Option<Multicast>,
     /// Where `prefetch-conventional` has its prefetching proxy.
     pub prefetch_at: PrefetchSide,
     /// TCP connections between the proxies of `multiplexed`, for each terminal.

@@ -213,5 +213,9 @@ fn config(scenario: &Scenario) -> NackConfig {
     let (sent, useful) = down.framing.redundancy;
     let frame = (packet.wire_bytes() + down.framing.overhead).get() * u64::from(sent.get());
     let time = |rate: Rate| rate.transmission_time(Bytes::new(frame.div_ceil(u64::from(useful.get()))));
-    NackConfig { interval: down.peak_rate().map_or(paper.interval, |rate| paper.interval.max(time(rate))), ..paper }
+    let left = |rate| scenario.multicast.map_or(rate, |multicast| multicast.left_of(rate));
+    NackConfig {
+        interval: down.peak_rate().map(left).map_or(paper.interval, |rate| paper.interval.max(time(rate))),
+        ..paper
+    }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Packet {
     Quic(quic::Packet),
     Dns(Datagram),
     Paced(nack::Packet),
+    /// To all terminals, whatever users ask for; its size.
+    Multicast(Bytes),
 }
 
 /// Where servers listen (RFC 9114 §3.1, RFC 1035 §4.2.1).
@@ -109,6 +111,7 @@ impl Content for Packet {
             Self::Quic(packet) => packet.wire_bytes(),
             Self::Dns(datagram) => datagram.wire_bytes(),
             Self::Paced(packet) => packet.wire_bytes(),
+            Self::Multicast(bytes) => *bytes,
         }
     }
 
@@ -128,6 +131,7 @@ impl Content for Packet {
             Self::Quic(_) => Upper::Udp { port: HTTPS },
             Self::Dns(_) => Upper::Udp { port: DOMAIN },
             Self::Paced(_) => Upper::Udp { port: BOXES },
+            Self::Multicast(_) => Upper::Multicast,
             Self::Rwbp(_) => Upper::Other,
         }
     }

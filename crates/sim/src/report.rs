@@ -222,8 +222,13 @@ fn use_of(scenario: &Scenario, users: &Users, all: &[Replication], direction: Di
     Some(carried.bits_f64() / (rate.as_f64() * channels * measured))
 }
 
-/// What carries the page over the far link.
+/// What carries the page over the far link, and beside what.
 fn transport(scenario: &Scenario, architecture: Architecture) -> String {
+    let beside = scenario.multicast.map(|multicast| format!("; beside {} of multicast", multicast.rate));
+    carriage(scenario, architecture) + beside.as_deref().unwrap_or_default()
+}
+
+fn carriage(scenario: &Scenario, architecture: Architecture) -> String {
     let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
     let is_quic = scenario.http.version == HttpVersion::Http3;
     let hidden = (!scenario.http.is_readable()).then_some(match scenario.http.tls {

@@ -108,6 +108,11 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>)> {
         ("demo", vec!["wan.corruption=2 %", "link.down.corruption=2 %", "link.down.queue=30 packets"]),
         ("demo", vec!["link.down.discipline=fq-codel ecn=on", "link.down.rate=5 Mbit/s"]),
         ("rwbp-128", users(&["access.scheme=cfdama"])),
+        ("rwbp-128", users(&["access.scheme=tdma", "multicast.rate=3 Mbit/s", "link.down.queue=20 kB"])),
+        (
+            "rwbp-128",
+            users(&["multicast.rate=3 Mbit/s", "link.down.discipline=drop-tail", "link.down.queue=10 packets"]),
+        ),
         ("rwbp-128", users(&["access.scheme=slotted-aloha", "link.down.loss=0.5 %"])),
         ("rwbp-128", users(&["access.scheme=dedicated", "link.down.rate=300 kbit/s", "link.down.queue=20 packets"])),
     ]

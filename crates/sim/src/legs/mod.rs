@@ -366,8 +366,8 @@ impl Legs {
                     endpoint.handle_segment(now, segment);
                 }
             }
-            // Datagrams are the boxes' own.
-            Packet::Paced(_) => {}
+            // Datagrams are the boxes' own, and multicast is nobody's here.
+            Packet::Paced(_) | Packet::Multicast(_) => {}
             Packet::Rwbp(_) | Packet::Quic(_) if self.station_of(leg, side).is_some() => {
                 if let (Some(id), Some(trunk)) = (self.station_of(leg, side), &mut self.trunk) {
                     trunk.handle_packet(now, id, packet);

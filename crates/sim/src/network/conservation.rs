@@ -42,7 +42,8 @@ proptest! {
     #[test]
     fn bytes_are_delivered_dropped_or_held_at_any_instant(
         scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
-        discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue"]),
+        discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue", "priority"]),
+        multicast in 0_u32..3,
         architecture in select(Architecture::ALL.to_vec()),
         version in select(vec!["1.0", "1.1", "2", "3"]),
         dns in select(vec!["none", "near", "far"]),
@@ -55,7 +56,7 @@ proptest! {
         let [loss, duplication, corruption, wan_loss] = percent;
         let prefetches = matches!(architecture, Architecture::PrefetchConventional | Architecture::Prefetch2013);
         let version = if prefetches { "1.1" } else { version };
-        let scenario = scenario(&[
+        let mut settings = vec![
             "users.model=zhou-2004, think = exponential mean=2s".to_owned(),
             "users.duration=20 s".to_owned(),
             "users.warm_up=0 s".to_owned(),
@@ -72,7 +73,9 @@ proptest! {
             format!("link.down.jitter=uniform max={jitter}ms"),
             format!("wan.loss={wan_loss} %"),
             "lan.rate=1 Mbit/s".to_owned(),
-        ]);
+        ];
+        settings.extend((multicast > 0).then(|| format!("multicast.rate={multicast} Mbit/s")));
+        let scenario = scenario(&settings);
         let users = scenario.users.clone().expect("there are users");
         let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
         let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);

@@ -13,6 +13,7 @@
 #[cfg(test)]
 mod conservation;
 mod parcel;
+mod reserve;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,8 @@ use farhop_scenario::seeds::ChannelName;
 use farhop_tcp::Codepoint;
 use farhop_transport::{QueueRoom, Room};
 use farhop_units::{Bytes, Instant};
-use parcel::Standing;
+use parcel::{NO_LEG, Standing};
+use reserve::Reserve;
 use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
 
@@ -90,6 +92,8 @@ pub(crate) struct Network<P: Content> {
     end: Option<Instant>,
     /// The spans that a packet goes through at once, by the side that sent it and the place where it is, as far as they have many lanes.
     ways: [[Way; 4]; 2],
+    /// What the far link's queue down keeps free for multicast.
+    reserve: Reserve,
 }
 
 /// Some spans, in order.
@@ -99,9 +103,10 @@ impl<P: Content> Network<P> {
     /// An empty network with so many servers; it has the scenario's terminals.
     pub(crate) fn new(scenario: &Scenario, servers: u32, seed: u64, meter: Meter) -> Self {
         let terminals = u32::from(scenario.link.terminals.max(1));
-        let lans = Channels { count: terminals, seed, name: ChannelName::Lan };
-        let link = Channels { count: 1, seed, name: |_| ChannelName::Link };
-        let wans = Channels { count: servers, seed, name: ChannelName::Wan };
+        let lans = Channels { count: terminals, seed, name: ChannelName::Lan, has_classes: false };
+        let has_classes = scenario.multicast.is_some();
+        let link = Channels { count: 1, seed, name: |_| ChannelName::Link, has_classes };
+        let wans = Channels { count: servers, seed, name: ChannelName::Wan, has_classes: false };
         let mut stages = Vec::new();
         let mut span = |place, config, channels: &Channels| Span::new(place, config, channels, &mut stages);
         let mut spans = [
@@ -124,6 +129,7 @@ impl<P: Content> Network<P> {
             far_seed: link.seed_of(0),
             tracer: None,
             end: None,
+            reserve: Reserve::of(scenario),
         }
     }
 
@@ -173,6 +179,13 @@ impl<P: Content> Network<P> {
             content: self.contents.insert(packet),
         };
         self.enter(now, start, parcel, events);
+    }
+
+    /// A packet for all terminals enters the far link at the gateway. Nobody there waits for it, so that it counts as received once, by the
+    /// first.
+    pub(crate) fn send_to_all(&mut self, now: Instant, packet: P, events: &mut Events) {
+        let route = Route { line: Line { terminal: 0, server: 0 }, near: Place::Terminal, far: Place::Gateway };
+        self.send(now, Side::Far, (NO_LEG, route), packet, events);
     }
 
     /// The wake-up of a stage has come.
@@ -266,10 +279,11 @@ impl<P: Content> Network<P> {
                 (channel.queue_room(port), channel.is_free(port))
             }
         };
+        let kept = if from == Side::Far { self.reserve } else { Reserve::default() };
         let queue = match room {
             QueueLimit::Unlimited => QueueRoom::Unlimited,
-            QueueLimit::Bytes(bytes) => QueueRoom::Bytes(bytes),
-            QueueLimit::Packets(packets) => QueueRoom::Packets(packets),
+            QueueLimit::Bytes(bytes) => QueueRoom::Bytes(bytes.saturating_sub(kept.bytes)),
+            QueueLimit::Packets(packets) => QueueRoom::Packets(packets.saturating_sub(kept.packets)),
         };
         Room { queue, at_once }
     }
@@ -339,7 +353,7 @@ impl<P: Content> Network<P> {
     /// A copy gets a packet of its own; that of the original is still there.
     fn materialize(&mut self, copy: Parcel) -> Parcel {
         self.traffic.duplicated += 1;
-        self.outcomes.push_back(Outcome::Duplicated { leg: copy.leg });
+        self.tell(copy.leg, Outcome::Duplicated { leg: copy.leg });
         let packet = self.contents.get(copy.content);
         Parcel { content: self.contents.insert(packet), standing: Standing::Usual, ..copy }
     }
@@ -450,7 +464,7 @@ impl<P: Content> Network<P> {
         if parcel.codepoint == Codepoint::Experienced {
             packet.mark_congestion();
         }
-        self.outcomes.push_back(Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
+        self.tell(parcel.leg, Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
     }
 
     fn drop_in(&mut self, span: usize, parcel: &Parcel, reason: DropReason) {
@@ -465,7 +479,13 @@ impl<P: Content> Network<P> {
     fn discard(&mut self, parcel: &Parcel) {
         self.contents.release(parcel.content);
         self.traffic.dropped += 1;
-        self.outcomes.push_back(Outcome::Dropped { leg: parcel.leg });
+        self.tell(parcel.leg, Outcome::Dropped { leg: parcel.leg });
+    }
+
+    fn tell(&mut self, leg: u32, outcome: Outcome<P>) {
+        if leg != NO_LEG {
+            self.outcomes.push_back(outcome);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What travels through the network: the way of a packet, small, while the packet itself waits where it was put.
 
 use core::fmt::Debug;
-use farhop_link::{Destination, Direction, Packet};
+use farhop_link::{Class, Destination, Direction, Packet};
 use farhop_tcp::{Codepoint, Segment};
 use farhop_units::Bytes;
 
@@ -104,6 +104,8 @@ pub(crate) enum Upper<'a> {
         /// Where the server's side listens.
         port: u16,
     },
+    /// UDP from a server to all terminals.
+    Multicast,
     /// Something that has no number of its own.
     Other,
 }
@@ -132,6 +134,9 @@ pub(crate) struct Parcel {
     pub(super) standing: Standing,
 }
 
+/// The leg of parcels that are on none: multicast, of which nobody is told what becomes of it.
+pub(super) const NO_LEG: u32 = u32::MAX;
+
 /// What a parcel is to the channel that it leaves or enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -159,6 +164,10 @@ impl Packet for Parcel {
         // A channel down has no other terminal than its first unless it is the far link.
         let is_on_the_far_link = self.from == Side::Far && self.ahead == Place::Terminal;
         Destination::Terminal(if is_on_the_far_link { self.terminal } else { 0 })
+    }
+
+    fn class(&self) -> Class {
+        if self.leg == NO_LEG { Class::High } else { Class::Normal }
     }
 
     fn flow(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! What lies between one place and the next: nothing, lanes, or channels that are played.
 
 use super::parcel::{Parcel, Place, Side};
-use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Lane, LaneKind, QueueLimit};
+use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Discipline, Lane, LaneKind, QueueLimit};
 use farhop_scenario::seeds::{self, ChannelName};
 use farhop_units::{Bytes, Instant};
 
@@ -14,6 +14,8 @@ pub(super) struct Span {
     hops: [u64; 2],
     /// Do packets go on into it at once from lanes before it?
     follows: [bool; 2],
+    /// Do some packets have priority over others?
+    has_classes: bool,
 }
 
 /// How one direction of channels does what it does.
@@ -39,15 +41,18 @@ pub(super) struct Stage {
 
 impl Span {
     /// Passed over.
-    pub(super) const NOTHING: Self = Self { forms: [Form::Nothing, Form::Nothing], hops: [0, 0], follows: [false; 2] };
+    pub(super) const NOTHING: Self =
+        Self { forms: [Form::Nothing, Form::Nothing], hops: [0, 0], follows: [false; 2], has_classes: false };
 
     /// Channels of this configuration. Those for which something must be played are added to `stages`.
     pub(super) fn new(place: Place, config: &ChannelConfig, channels: &Channels, stages: &mut Vec<Stage>) -> Self {
-        let passing = Self { hops: [hops(&config.down), hops(&config.up)], ..Self::NOTHING };
+        let passing =
+            Self { hops: [hops(&config.down), hops(&config.up)], has_classes: channels.has_classes, ..Self::NOTHING };
         if config.is_transparent() {
             return Self::NOTHING;
         }
-        let lanes = Direction::BOTH.map(|direction| Lanes::new(config, direction, channels.count));
+        let lanes =
+            Direction::BOTH.map(|direction| Lanes::new(config, direction, (channels.count, channels.has_classes)));
         if let [Some(down), Some(up)] = lanes {
             return Self { forms: [Form::Lanes(down), Form::Lanes(up)], ..passing };
         }
@@ -70,7 +75,8 @@ impl Span {
             let Form::Stages(first) = *form else { continue };
             let Stage { channel, span, .. } = &stages[first as usize];
             let count = stages.iter().filter(|stage| stage.span == *span).count();
-            if let Some(lanes) = Lanes::new(channel.config(), direction, u32::try_from(count).unwrap_or(u32::MAX)) {
+            let all = (u32::try_from(count).unwrap_or(u32::MAX), self.has_classes);
+            if let Some(lanes) = Lanes::new(channel.config(), direction, all) {
                 *form = Form::Lanes(lanes);
             }
         }
@@ -125,6 +131,8 @@ pub(super) struct Channels {
     pub(super) count: u32,
     pub(super) seed: u64,
     pub(super) name: fn(u32) -> ChannelName,
+    /// Do some packets have priority over others?
+    pub(super) has_classes: bool,
 }
 
 impl Channels {
@@ -155,8 +163,11 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Of so many channels; `None` if something must be played. Parcels are all of one class.
-    fn new(config: &ChannelConfig, direction: Direction, channels: u32) -> Option<Self> {
+    /// Of so many channels; `None` if something must be played, as classes are where some go before others.
+    fn new(config: &ChannelConfig, direction: Direction, (channels, has_classes): (u32, bool)) -> Option<Self> {
+        if has_classes && direction.of(config).discipline == Discipline::Priority {
+            return None;
+        }
         if direction == Direction::Up && config.access != Access::Dedicated {
             return None;
         }

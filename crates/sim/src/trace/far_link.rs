@@ -69,7 +69,7 @@ impl LinkTrace {
         let packet = Recorded {
             destination: Destination::Terminal(frame.terminal),
             flow: u64::from(passing.leg),
-            class: Class::Normal,
+            class: if let Upper::Multicast = frame.upper { Class::High } else { Class::Normal },
             ecn_capable: frame.is_ecn_capable,
             marked: passing.codes.is_marked,
             // What was damaged before is for the host to find out; to the link it is as good as any.
@@ -117,9 +117,14 @@ impl LinkTrace {
     fn write(&mut self, record: &Record, passing: Passing, frame: Frame<'_>) -> io::Result<()> {
         self.log.write(record)?;
         self.headers.clear();
-        if let Some((_, ends)) = self.ends.get(passing.leg as usize).copied().flatten() {
-            let ends = if passing.from == Side::Near { ends } else { ends.reversed() };
-            frame.put(ends, passing, &mut self.headers);
+        let known = self.ends.get(passing.leg as usize).copied().flatten();
+        match (frame.upper, known) {
+            (Upper::Multicast, _) => frame.put(Ends::MULTICAST, passing, &mut self.headers),
+            (_, Some((_, ends))) => {
+                let ends = if passing.from == Side::Near { ends } else { ends.reversed() };
+                frame.put(ends, passing, &mut self.headers);
+            }
+            _ => {}
         }
         self.capture.write(record, &self.headers)
     }

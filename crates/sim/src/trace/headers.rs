@@ -42,6 +42,15 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
+    /// Of multicast: the first server to a group of the organisation's own (RFC 2365 §6.2), by the port that RTP has (RFC 3551 §8).
+    pub(crate) const MULTICAST: Self = Self {
+        source: (Ipv4Addr::new(198, 19, 0, 1), 5004),
+        destination: (Ipv4Addr::new(239, 192, 0, 1), 5004),
+        shift: 0,
+        mss: 0,
+        sack: false,
+    };
+
     pub(crate) const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, ..self }
     }
@@ -114,7 +123,7 @@ impl Frame<'_> {
         out.extend(DO_NOT_FRAGMENT.to_be_bytes());
         let protocol = match self.upper {
             Upper::Tcp(_) => TCP,
-            Upper::Udp { .. } => UDP,
+            Upper::Udp { .. } | Upper::Multicast => UDP,
             Upper::Other => EXPERIMENT,
         };
         out.extend([HOPS, protocol, 0, 0]);
@@ -128,7 +137,7 @@ impl Frame<'_> {
                 put_segment(segment, ends, out);
                 seal(ends, passing, protocol, &mut out[transport..], 16);
             }
-            Upper::Udp { .. } => {
+            Upper::Udp { .. } | Upper::Multicast => {
                 let length = length.saturating_sub(IP_HEADER);
                 [ends.source.1, ends.destination.1, length, 0].iter().for_each(|word| out.extend(word.to_be_bytes()));
                 seal(ends, passing, protocol, &mut out[transport..], 6);

@@ -51,6 +51,8 @@ pub(crate) enum Event {
     Origin(u32),
     /// A client has something to do by itself.
     Client(u32),
+    /// A packet for all terminals comes, this one since the beginning.
+    Multicast(u64),
 }
 
 /// How many events may happen before it is looked how much there is of everything.
@@ -113,6 +115,7 @@ impl<'a> World<'a> {
             sights: Sights::default(),
         };
         world.await_trunk();
+        world.await_multicast(0);
         (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
         world
     }
@@ -154,6 +157,7 @@ impl<'a> World<'a> {
                 }
                 self.drain(leg, Side::Far)?;
             }
+            Event::Multicast(number) => self.multicast(number),
             Event::Client(client) => {
                 if self.clients[client as usize].handle_timeout(at, self.chain.http_of_clients(self.scenario.http)) {
                     self.wake(client);
@@ -163,6 +167,20 @@ impl<'a> World<'a> {
         }
         self.settle()?;
         Ok(Some(at))
+    }
+
+    /// Packet `number` of multicast, if there is any.
+    fn multicast(&mut self, number: u64) {
+        let Some(multicast) = self.scenario.multicast else { return };
+        self.network.send_to_all(self.now, Packet::Multicast(multicast.packet), &mut self.events);
+        self.network.settle(self.now, &mut self.events);
+        self.await_multicast(number + 1);
+    }
+
+    fn await_multicast(&mut self, number: u64) {
+        if let Some(multicast) = self.scenario.multicast {
+            self.events.push(Instant::START + multicast.time_of(number), Event::Multicast(number));
+        }
     }
 
     /// From now on `tracer` writes down what happens; nothing has happened yet.
