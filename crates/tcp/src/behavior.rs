@@ -170,7 +170,8 @@ impl Behavior {
         }
     }
 
-    /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample), timers in ticks of 500 ms (at least two) and 200 ms.
+    /// 4.4BSD: RFC 1122 §4.2.3.1 (3 s before the first sample); a timeout is at least two ticks of 500 ms, its variance term one, and
+    /// acknowledgements wait for a tick of 200 ms. Left out: that timeouts, too, come with a tick, so up to 500 ms sooner than here.
     const fn bsd_1997(immediate: bool) -> Self {
         Self {
             timers: Timers::Exact,
