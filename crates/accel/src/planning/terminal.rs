@@ -67,6 +67,8 @@ pub struct Terminal {
     pages: BTreeMap<FlowId, Page>,
     interest: Interest,
     pushes: BTreeMap<FlowId, Push>,
+    /// Of each, the deadline: asked for after everything that happens, and there may be thousands.
+    deadlines: BTreeSet<(Instant, FlowId)>,
     /// Pushes nobody has asked for, in the order announced.
     unclaimed: BTreeMap<(IpAddr, Url), Vec<FlowId>>,
     unclaimed_bytes: Bytes,
@@ -125,6 +127,7 @@ impl Terminal {
             unclaimed: BTreeMap::new(),
             unclaimed_bytes: Bytes::ZERO,
             gone: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             actions: VecDeque::new(),
         }
     }
@@ -216,14 +219,21 @@ impl Terminal {
         let keep = self.limits.keep;
         self.interest.forget(now, keep);
         let mut due = Vec::new();
-        for (number, push) in self.pushes.iter_mut().filter(|(_, push)| push.deadline <= now) {
+        while let Some((_, number)) = self.deadlines.first().copied().filter(|(deadline, _)| *deadline <= now) {
+            self.deadlines.pop_first();
+            let Some(push) = self.pushes.get_mut(&number) else { continue };
             let page = push.announced.as_ref().filter(|_| push.waiter.is_none()).map(|announced| announced.page);
-            // A slow link brings the parts of a large page for longer than a push waits.
+            // A slow link brings the parts of a large page for longer than a push waits. Who read it less than that ago is not forgotten, so
+            // that this is later than now.
             match page.and_then(|page| self.interest.last(now, page)) {
-                Some(read) => push.deadline = read + keep,
-                None => due.push(*number),
+                Some(read) => {
+                    push.deadline = read + keep;
+                    self.deadlines.insert((push.deadline, number));
+                }
+                None => due.push(number),
             }
         }
+        due.sort_unstable();
         for push in due {
             self.release(push);
             self.actions.push_back(Action::Discard { push });
@@ -232,7 +242,7 @@ impl Terminal {
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.pushes.values().map(|push| push.deadline).min()
+        self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
     /// The next thing to do.
@@ -253,7 +263,10 @@ impl Terminal {
             Entry::Occupied(known) => Some(known.into_mut()),
             Entry::Vacant(place) => {
                 let unknown = Push { announced: None, response: None, held: Bytes::ZERO, waiter: None, deadline };
-                has_room.then(|| place.insert(unknown))
+                has_room.then(|| {
+                    self.deadlines.insert((deadline, push));
+                    place.insert(unknown)
+                })
             }
         }
     }
@@ -287,7 +300,9 @@ impl Terminal {
 
     fn hold(&mut self, now: Instant, push: FlowId, waiter: Waiter) {
         let Some(known) = self.pushes.get_mut(&push) else { return };
+        self.deadlines.remove(&(known.deadline, push));
         known.deadline = now + self.limits.hold;
+        self.deadlines.insert((known.deadline, push));
         if let Some(announced) = &known.announced {
             self.interest.begin(waiter.flow, announced.page);
         }
@@ -299,7 +314,7 @@ impl Terminal {
 
     /// The push's response is known: answer the request with it, or forward.
     fn decide(&mut self, push: FlowId, Waiter { flow, request }: Waiter) {
-        let Some(Push { announced: Some(announced), response, .. }) = self.pushes.remove(&push) else { return };
+        let Some(Push { announced: Some(announced), response, .. }) = self.take(push) else { return };
         self.remember_gone(push);
         if response.is_some_and(|head| prefetch::may_answer(&request, &announced.made, &head)) {
             self.actions.push_back(Action::Answer { flow, push });
@@ -333,11 +348,17 @@ impl Terminal {
     fn forget(&mut self, push: FlowId) -> Option<Push> {
         self.remember_gone(push);
         self.unlist(push);
-        let known = self.pushes.remove(&push)?;
+        let known = self.take(push)?;
         // Claimed pushes were taken from the count when they were claimed.
         if known.waiter.is_none() {
             self.unclaimed_bytes -= known.held;
         }
+        Some(known)
+    }
+
+    fn take(&mut self, push: FlowId) -> Option<Push> {
+        let known = self.pushes.remove(&push)?;
+        self.deadlines.remove(&(known.deadline, push));
         Some(known)
     }
 
