@@ -45,6 +45,7 @@ fn a_request_is_held_until_its_push_begins() {
     assert_eq!(actions(&mut terminal), []);
     terminal.handle_response(at(1), PUSH, ok());
     assert_eq!(actions(&mut terminal), [Action::Answer { flow: ASKED, push: PUSH }]);
+    assert_eq!(terminal.next_timeout(), None, "nothing is left to wait for");
 }
 
 #[test]
@@ -259,6 +260,8 @@ proptest! {
                 _ => terminal.clear(),
             }
             prop_assert!(terminal.unclaimed_bytes() <= terminal.limits.memory);
+            let deadlines = terminal.pushes.iter().map(|(push, known)| (known.deadline, *push));
+            prop_assert_eq!(&terminal.deadlines, &deadlines.collect::<BTreeSet<_>>(), "each push's, and no others");
             decided.extend(actions(&mut terminal));
         }
         terminal.handle_timeout(at(10_000));
