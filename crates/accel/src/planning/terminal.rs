@@ -223,12 +223,12 @@ impl Terminal {
             self.deadlines.pop_first();
             let Some(push) = self.pushes.get_mut(&number) else { continue };
             let page = push.announced.as_ref().filter(|_| push.waiter.is_none()).map(|announced| announced.page);
-            // A slow link brings the parts of a large page for longer than a push waits. Who read it less than that ago is not forgotten, so
-            // that this is later than now.
-            match page.and_then(|page| self.interest.last(now, page)) {
-                Some(read) => {
-                    push.deadline = read + keep;
-                    self.deadlines.insert((push.deadline, number));
+            // A slow link brings the parts of a large page for longer than a push waits.
+            let later = page.and_then(|page| self.interest.last(now, page)).map(|read| read + keep);
+            match later.filter(|later| *later > now) {
+                Some(later) => {
+                    push.deadline = later;
+                    self.deadlines.insert((later, number));
                 }
                 None => due.push(number),
             }
