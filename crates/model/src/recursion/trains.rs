@@ -261,6 +261,31 @@ mod tests {
         (powers, 0..64_u64).prop_map(|(power, part)| (1 << power) + ((part << power) >> 6))
     }
 
+    /// Two loads of a page on links like these, with trains and without: a document of 20 kB that names objects of such sizes there.
+    fn both_ways(
+        assignments: &[&str],
+        (architecture, flow): (Architecture, Option<Flow>),
+        sizes: &[(u64, u64)],
+    ) -> [String; 2] {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        let scenario = farhop_scenario::open("demo", &assignments).unwrap();
+        let mut parameters = Parameters::of_architecture(&scenario, architecture, &Default::default());
+        parameters.flow = flow;
+        let named = sizes.iter().map(|(bytes, at)| WorkloadObject::new(Bytes::new(*bytes), Some((0, Bytes::new(*at)))));
+        let document = WorkloadObject::new(Bytes::new(20_000), None);
+        let workload = Workload::new(&core::iter::once(document).chain(named).collect::<Vec<_>>()).unwrap();
+        [true, false].map(|has_trains| told(&parameters, &workload, Mode::Tolerant, has_trains))
+    }
+
+    #[test]
+    fn a_first_window_that_is_less_than_the_first_segment_ends_a_frame() {
+        let slow = ["link.down.rate=64 kbit/s", "link.up.rate=32 kbit/s", "link.down.delay=1 ms", "link.up.delay=1 ms"];
+        let windows = ["wan.delay=1 ms", "lan.delay=1 ms", "http.version=2", "tcp.max_window=2048 B"];
+        let sizes = [(133_120, 644), (6990, 0)];
+        let [together, alone] = both_ways(&[slow, windows].concat(), (Architecture::Tunnel, None), &sizes);
+        assert_eq!(together, alone);
+    }
+
     proptest! {
         #[test]
         fn trains_arrive_when_their_packets_do(

@@ -106,12 +106,15 @@ struct Windows {
     ends: [u64; 6],
     count: usize,
     sent: u64,
+    /// Where the first one ends.
+    first: u64,
     /// Where the last one ended of which all has come.
     whole: u64,
 }
 
 impl Windows {
     fn note(&mut self, bytes: u64) {
+        self.first = if self.sent == 0 { bytes } else { self.first };
         self.sent += bytes;
         self.count = (self.count + 1).min(self.ends.len());
         self.ends[self.count - 1] = self.sent;
@@ -127,6 +130,11 @@ impl Windows {
         }
         let begins = self.begins(first);
         come.checked_sub(begins).map_or(self.whole, |rest| begins + rest / FRAME * FRAME)
+    }
+
+    /// The end of the first frame, of so much unless the first window has less.
+    fn head(&self, first: u64) -> u64 {
+        first.min(self.first)
     }
 
     /// Where frames of so much each begin.
@@ -267,7 +275,7 @@ impl Load<'_> {
         let Some(leg) = leg else { return };
         let (is_whole, head) = (self.parameters.has_frames(), self.head(content));
         let Come { bytes: come, windows, .. } = self.buffers.legs.come_of(content);
-        let come = *come;
+        let (come, head) = (*come, windows.head(head));
         let ends = [head, if is_whole { windows.whole(come, head) } else { come }];
         for end in &ends[usize::from(!is_whole || come < head)..] {
             let Some(held) = &mut self.buffers.legs.come_of(content).held else { return };
