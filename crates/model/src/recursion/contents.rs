@@ -327,19 +327,25 @@ impl Load<'_> {
 
     /// Leaves out packets during which nothing else happens.
     fn leave_out_contents(&mut self) {
-        let Some(&(object, left, _)) = self.buffers.contents.queue.front() else { return };
+        let Some(&(object, left, size)) = self.buffers.contents.queue.front() else { return };
         let is_awaited = self.buffers.contents.again.is_empty() && self.announced(object).is_some();
         if !is_awaited || left < LEAST_TRAIN * CONTENT_BYTES {
             return;
         }
-        let on_the_way = self.buffers.down.waiting().len();
-        let patience = &mut self.buffers.contents.patience;
-        *patience = if *patience > 0 { *patience - 1 } else { on_the_way / 4 };
-        if *patience > 0 || !self.is_alone(NOWHERE) {
+        if self.buffers.contents.patience > 0 {
+            self.buffers.contents.patience -= 1;
             return;
         }
-        let of_it = self.buffers.down.waiting().iter().filter(|packet| packet.start == object as u64);
+        let packets = self.buffers.down.waiting().iter().filter(|packet| packet.kind == Kind::Content);
+        // Of connections there may be fewer on the way than there are: of some both ends have been told already.
+        self.buffers.contents.patience = packets.clone().count() / 4;
+        let of_it = packets.filter(|packet| packet.start == object as u64);
         let on_the_way: u64 = of_it.map(Packet::payload).sum();
+        // When its beginning comes is told.
+        let has_begun = size - left > on_the_way;
+        if !has_begun || !self.is_alone(NOWHERE) {
+            return;
+        }
         let room = self.buffers.browser.uneventful(object, self.workload).saturating_sub(on_the_way).min(left - 1);
         let packets = room / CONTENT_BYTES;
         if packets >= LEAST_TRAIN {
@@ -347,5 +353,38 @@ impl Load<'_> {
             self.buffers.browser.leave_out(object, packets * CONTENT_BYTES);
             self.pass(self.interval().times(packets));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Recursion;
+    use super::super::load::{Load, Mode};
+    use super::super::parameters::Parameters;
+    use super::super::workload::{Workload, WorkloadObject};
+    use farhop_results::Architecture;
+    use farhop_units::Bytes;
+    use std::time::Duration;
+
+    /// Though most of its packets are left out.
+    #[test]
+    fn a_long_content_begins_when_its_first_packet_comes() {
+        let slow =
+            ["link.down.rate=89 kbit/s", "link.up.rate=32 kbit/s", "link.down.delay=16 ms", "link.up.delay=1 ms"];
+        let rest = ["wan.delay=33 ms", "lan.delay=0 ms", "http.connections=1"];
+        let assignments: Vec<String> = slow.into_iter().chain(rest).map(String::from).collect();
+        let scenario = farhop_scenario::open("demo", &assignments).unwrap();
+        let parameters = Parameters::of_architecture(&scenario, Architecture::Prefetch2013, &Default::default());
+        let document = WorkloadObject::new(Bytes::new(20_000), None);
+        let named = WorkloadObject::new(Bytes::new(1 << 20), Some((0, Bytes::ZERO)));
+        let mut recursion = Recursion::new();
+        let workload = Workload::new(&[document, named]).unwrap();
+        // There is room for all.
+        Load::new(&parameters, &workload, &mut recursion.buffers, Mode::Tolerant, true).run();
+        let ends: Vec<_> =
+            recursion.objects().map(|object| (object.first_byte.unwrap(), object.end.unwrap())).collect();
+        let packet = Duration::from_secs_f64((1414.0 + 36.0) * 8.0 / 89e3);
+        assert!(ends[1].0 < ends[0].1 + 2 * packet, "it is the next to leave: {ends:?}");
+        assert!(ends[1].1 > Duration::from_secs(90), "{ends:?}");
     }
 }

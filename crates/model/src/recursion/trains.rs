@@ -286,6 +286,24 @@ mod tests {
         assert_eq!(together, alone);
     }
 
+    #[test]
+    fn contents_are_left_out_from_the_same_packet_on_and_never_before_their_beginning_has_come() {
+        let slow = ["link.up.rate=32 kbit/s", "link.up.delay=1 ms", "lan.delay=0 ms", "http.connections=1"];
+        for (rate, delay, wan, profile, sizes) in
+            [(186, 1, 28, "rfc", &[(131_072, 0), (1, 0)][..]), (89, 16, 33, "linux", &[(1_048_576, 0)][..])]
+        {
+            let own = [
+                format!("link.down.rate={rate} kbit/s"),
+                format!("link.down.delay={delay} ms"),
+                format!("wan.delay={wan} ms"),
+                format!("tcp.profile={profile}"),
+            ];
+            let assignments: Vec<&str> = slow.into_iter().chain(own.iter().map(String::as_str)).collect();
+            let [together, alone] = both_ways(&assignments, (Architecture::Prefetch2013, None), sizes);
+            assert_eq!(together, alone);
+        }
+    }
+
     proptest! {
         #[test]
         fn trains_arrive_when_their_packets_do(
