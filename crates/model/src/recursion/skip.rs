@@ -161,6 +161,14 @@ fn mix(digest: u64, value: u64) -> u64 {
     (digest.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
+impl Connection {
+    /// Whether nothing is on the way to the client but the response that is being sent: the end of another would be an event.
+    fn carries_one_response(&self) -> bool {
+        let content = self.answering.front().map(|answer| answer.content);
+        self.stream.iter().all(|chunk| Some(chunk.content) == content)
+    }
+}
+
 impl Load<'_> {
     /// An acknowledgement arrived at the server of the connection at `place`: is it the end of a round that will come again?
     #[inline(always)]
@@ -214,7 +222,7 @@ impl Load<'_> {
         };
         let ledger = connection.ledger;
         let (room, mss) = (self.uneventful(place), self.mss);
-        if end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) {
+        if end > 0 && room >= LEAST_SKIP * mss && self.is_alone(place) && connection.carries_one_response() {
             if self.is_saturated(&round) {
                 let segments = room / mss;
                 let time = self.down.slowest_service(segments, mss + HEADERS);

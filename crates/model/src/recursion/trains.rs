@@ -286,6 +286,17 @@ mod tests {
         assert_eq!(together, alone);
     }
 
+    /// The end of one response is on its way when rounds of the next begin to repeat.
+    #[test]
+    fn what_is_left_out_of_a_response_does_not_hold_back_the_one_before() {
+        let link = ["link.down.rate=5760 kbit/s", "link.up.rate=512 kbit/s", "link.down.delay=4 ms"];
+        let rest = ["link.up.delay=1 ms", "wan.delay=1 ms", "lan.delay=0 ms", "tcp.profile=rfc", "http.connections=4"];
+        let flow = Flow { rate: Some(Rate::kbps(11_136)), window: Bytes::kb(11_136), ack_every: 2 };
+        let sizes = [(1198, 1635), (69_632, 1635), (1, 1322), (18_176, 0), (868_352, 0), (1, 1635), (65_536, 1635)];
+        let [together, alone] = both_ways(&[&link[..], &rest[..]].concat(), (Architecture::Tunnel, Some(flow)), &sizes);
+        assert_eq!(together, alone);
+    }
+
     #[test]
     fn contents_are_left_out_from_the_same_packet_on_and_never_before_their_beginning_has_come() {
         let slow = ["link.up.rate=32 kbit/s", "link.up.delay=1 ms", "lan.delay=0 ms", "http.connections=1"];
