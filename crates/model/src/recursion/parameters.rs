@@ -394,6 +394,11 @@ impl Parameters {
         }
     }
 
+    /// A connection may carry several requests at once, of one connection of the client's or of several.
+    pub(crate) fn shares_connections(&self) -> bool {
+        self.most_on_connection() > 1 || self.is_established
+    }
+
     /// Round trips of TLS on a new connection: none where boxes read what is asked for, nor where the transport's handshake has them.
     pub(crate) fn tls_rounds(&self) -> &'static [Flights] {
         if self.reads_requests() || self.http == Http::Http3 { &[] } else { self.tls.rounds() }

@@ -159,7 +159,7 @@ impl Load<'_> {
     /// Whether a server has so much to send that what it does may repeat, or may be given it.
     fn may_repeat(&self) -> bool {
         let Buffers { connections, making, .. } = &*self.buffers;
-        let (least, shares) = (LEAST_SKIP * self.mss, self.parameters.most_on_connection() > 1);
+        let (least, shares) = (LEAST_SKIP * self.mss, self.parameters.shares_connections());
         let mut open = connections.iter().filter(|connection| connection.open);
         (shares && !making.is_empty())
             || open.any(|each| each.server.sender.unsent() >= least || (shares && !each.asked.is_empty()))
@@ -293,6 +293,17 @@ mod tests {
         let rest = ["link.up.delay=1 ms", "wan.delay=1 ms", "lan.delay=0 ms", "tcp.profile=rfc", "http.connections=4"];
         let flow = Flow { rate: Some(Rate::kbps(11_136)), window: Bytes::kb(11_136), ack_every: 2 };
         let sizes = [(1198, 1635), (69_632, 1635), (1, 1322), (18_176, 0), (868_352, 0), (1, 1635), (65_536, 1635)];
+        let [together, alone] = both_ways(&[&link[..], &rest[..]].concat(), (Architecture::Tunnel, Some(flow)), &sizes);
+        assert_eq!(together, alone);
+    }
+
+    /// What four of the client's connections ask for crosses the link over one.
+    #[test]
+    fn what_was_asked_for_over_another_of_the_clients_connections_may_repeat() {
+        let link = ["link.down.rate=264 kbit/s", "link.up.rate=128 kbit/s", "link.down.delay=1 ms"];
+        let rest = ["link.up.delay=8 ms", "wan.delay=13 ms", "lan.delay=0 ms", "http.connections=4"];
+        let flow = Flow { rate: Some(Rate::kbps(1376)), window: Bytes::kb(1376), ack_every: 2 };
+        let sizes = [(1, 561), (1167, 0), (299_008, 0), (524_288, 1420), (8252, 532), (1, 0), (1, 1420), (11_086, 0)];
         let [together, alone] = both_ways(&[&link[..], &rest[..]].concat(), (Architecture::Tunnel, Some(flow)), &sizes);
         assert_eq!(together, alone);
     }
