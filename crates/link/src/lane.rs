@@ -1,12 +1,14 @@
-//! A way whose packets' exits are known as they enter: a drop-tail queue, a serializer of a constant rate, a constant delay.
+//! Ways whose packets' exits are known as they enter: a drop-tail queue, a serializer of a constant rate, a constant delay.
 //!
 //! Most ways of a large network are no more than this, and then nothing need be played: a packet is served when the one before it is
 //! done, or at once (Lindley 1952), so that its exit follows from what has entered before. Lanes do to the nanosecond what a
-//! [`Channel`](crate::Channel) does, take a few words of memory each, and need no timer. What waits is known by the sizes of packets alone,
-//! as the service of each begins when that of the one before it ends.
+//! [`Channel`](crate::Channel) does and need no timer. What waits is known by the sizes of packets alone, as the service of each begins when
+//! that of the one before it ends.
 //!
-//! What lanes of one kind have in common is kept once, in a [`LaneKind`]. Left out is everything else that a direction may have:
-//! [`LaneKind::of`] tells whether that is something. Time that a packet would leave after the end of time is that end.
+//! [`Lanes`] are a number of them that have all but this in common. In large networks they are mostly not in the cache: where a queue has no
+//! bound, a lane is the time when all that has entered is done, four to a line of the cache; where what waits must be known, it has a line
+//! for itself, unless packets of several sizes wait. Left out is everything else that a direction may have: [`Lanes::of`] tells whether that
+//! is something. Time that a packet would leave after the end of time is that end.
 
 use crate::{Count, DirectionConfig, Discipline, QueueLimit, serializer};
 use core::num::NonZeroU64;
@@ -14,15 +16,21 @@ use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What a number of lanes have in common.
-#[derive(Debug, Clone)]
-pub struct LaneKind {
+/// Lanes of one kind, by number.
+#[derive(Debug)]
+pub struct Lanes {
     /// `None` is unlimited.
     pace: Option<Pace>,
     delay: Duration,
     limit: QueueLimit,
-    /// Whether lanes know what waits in them.
-    counts: bool,
+    lanes: Form,
+}
+
+/// Whether lanes know what waits in them.
+#[derive(Debug)]
+enum Form {
+    Plain(Vec<Moment>),
+    Counting(Vec<Lane>),
 }
 
 /// Nanoseconds per byte on the wire, and what is added to every packet.
@@ -33,42 +41,15 @@ struct Pace {
     overhead: u64,
 }
 
-impl LaneKind {
-    /// The lanes that do what `direction` says to packets of one class; `None` if it says more than lanes do.
-    pub fn of(direction: &DirectionConfig) -> Option<Self> {
-        let DirectionConfig { rate, delay, queue, discipline, framing, .. } = direction.clone();
-        let plain = DirectionConfig { rate, delay, queue, discipline, framing, ..DirectionConfig::default() };
-        // Packets of one class have no priority over each other.
-        let is_plain = plain == *direction && matches!(discipline, Discipline::DropTail | Discipline::Priority);
-        let pace = match rate.filter(|_| is_plain) {
-            Some(rate) => {
-                let (nanos, bytes) = serializer::nanos_per_byte(framing, rate);
-                let (nanos, bytes) = (u64::try_from(nanos).ok()?, u64::try_from(bytes).ok()?);
-                Some(Pace { nanos, bytes: NonZeroU64::new(bytes)?, overhead: framing.overhead.get() })
-            }
-            None => None,
-        };
-        is_plain.then_some(Self { pace, delay, limit: queue, counts: queue != QueueLimit::Unlimited })
-    }
-
-    /// The same, and what waits is known even if there is no bound to it.
-    #[must_use]
-    pub fn counting(self) -> Self {
-        Self { counts: true, ..self }
-    }
-}
-
-/// One way of some [`LaneKind`], which is to be the same in every call. At the beginning it is empty. In large networks lanes are many, and
-/// mostly not in the cache: all of one is in one line of it, unless packets of several sizes wait.
+/// One way, of which is known what waits. At the beginning it is empty.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
-pub struct Lane {
-    /// When all that has entered is done.
+struct Lane {
     end: Moment,
     queue: Queue,
 }
 
-/// A time, exactly: whole nanoseconds, and a fraction with the pace's denominator.
+/// When all that has entered is done, exactly: whole nanoseconds, and a fraction with the pace's denominator.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moment {
     nanos: u64,
@@ -94,44 +75,107 @@ struct Run {
     bytes: u32,
 }
 
-impl Lane {
-    /// A packet of so many bytes, at most 4 GiB, enters at `now`, which never goes back; returns when it leaves, or `None` if the queue
-    /// is full. Packets leave in the order in which they enter.
-    #[inline]
-    pub fn enter(&mut self, kind: &LaneKind, now: Instant, bytes: Bytes) -> Option<Instant> {
-        let Some(pace) = &kind.pace else { return Some(now + kind.delay) };
-        if self.free() <= now {
-            self.end = Moment { nanos: now.as_nanos(), fraction: 0 };
-        } else if kind.counts {
-            if !kind.limit.admits(self.queue.at(pace, now), bytes) {
-                return None;
+impl Lanes {
+    /// So many lanes that do what `direction` says to packets of one class; `None` if it says more than lanes do.
+    pub fn of(direction: &DirectionConfig, count: usize) -> Option<Self> {
+        let DirectionConfig { rate, delay, queue, discipline, framing, .. } = direction.clone();
+        let plain = DirectionConfig { rate, delay, queue, discipline, framing, ..DirectionConfig::default() };
+        // Packets of one class have no priority over each other.
+        let is_plain = plain == *direction && matches!(discipline, Discipline::DropTail | Discipline::Priority);
+        let pace = match rate.filter(|_| is_plain) {
+            Some(rate) => {
+                let (nanos, bytes) = serializer::nanos_per_byte(framing, rate);
+                let (nanos, bytes) = (u64::try_from(nanos).ok()?, u64::try_from(bytes).ok()?);
+                Some(Pace { nanos, bytes: NonZeroU64::new(bytes)?, overhead: framing.overhead.get() })
             }
-            self.queue.join(self.end, bytes);
+            None => None,
+        };
+        let lanes = match queue {
+            QueueLimit::Unlimited => Form::Plain(vec![Moment::default(); count]),
+            _ => Form::Counting(vec![Lane::default(); count]),
+        };
+        is_plain.then_some(Self { pace, delay, limit: queue, lanes })
+    }
+
+    /// What waits is known even if there is no bound to it. Nothing has entered yet.
+    pub fn count(&mut self) {
+        if let Form::Plain(ends) = &self.lanes {
+            self.lanes = Form::Counting(vec![Lane::default(); ends.len()]);
         }
-        self.end.pass(pace, bytes);
-        Some(self.free() + kind.delay)
     }
 
-    /// What waits at `now`, not counting the packet in service.
-    pub fn queued(&mut self, kind: &LaneKind, now: Instant) -> Count {
-        kind.pace.as_ref().map_or(Count::default(), |pace| self.queue.at(pace, now))
+    /// Whether there are several.
+    pub fn are_many(&self) -> bool {
+        match &self.lanes {
+            Form::Plain(ends) => ends.len() > 1,
+            Form::Counting(lanes) => lanes.len() > 1,
+        }
     }
 
-    /// What may join what waits at `now`.
-    pub fn room(&mut self, kind: &LaneKind, now: Instant) -> QueueLimit {
-        let waiting = self.queued(kind, now);
-        kind.limit.room(waiting)
-    }
-
-    /// Asks memory for what a packet needs that enters: whoever has thousands of lanes does that for several first.
+    /// A packet of so many bytes, at most 4 GiB, enters a lane at `now`, which never goes back there; returns when it leaves, or `None` if the
+    /// queue is full. Packets leave in the order in which they enter.
     #[inline]
-    pub fn look_at(&self) {
-        look_at(self);
+    pub fn enter(&mut self, number: u32, now: Instant, bytes: Bytes) -> Option<Instant> {
+        let Some(pace) = &self.pace else { return Some(now + self.delay) };
+        let end = match &mut self.lanes {
+            Form::Plain(ends) => &mut ends[number as usize],
+            Form::Counting(lanes) => {
+                let Lane { end, queue } = &mut lanes[number as usize];
+                if end.rounded_up() > now {
+                    if !self.limit.admits(queue.at(pace, now), bytes) {
+                        return None;
+                    }
+                    queue.join(*end, bytes);
+                }
+                end
+            }
+        };
+        if end.rounded_up() <= now {
+            *end = Moment { nanos: now.as_nanos(), fraction: 0 };
+        }
+        end.pass(pace, bytes);
+        Some(end.rounded_up() + self.delay)
     }
 
-    /// When the serializer has nothing to do any more: the event is rounded up to the next nanosecond, the sum is not.
-    pub const fn free(&self) -> Instant {
-        self.end.rounded_up()
+    /// Whether what enters a lane has to wait.
+    pub fn is_busy(&self, number: u32, now: Instant) -> bool {
+        let end = match &self.lanes {
+            Form::Plain(ends) => ends[number as usize],
+            Form::Counting(lanes) => lanes[number as usize].end,
+        };
+        // The event is rounded up to the next nanosecond, the sum is not.
+        end.rounded_up() > now
+    }
+
+    /// What waits in a lane at `now`, not counting the packet in service; nothing where that is not counted.
+    pub fn queued(&mut self, number: u32, now: Instant) -> Count {
+        match (&mut self.lanes, &self.pace) {
+            (Form::Counting(lanes), Some(pace)) => lanes[number as usize].queue.at(pace, now),
+            _ => Count::default(),
+        }
+    }
+
+    /// What waits in all of them together.
+    pub fn all_queued(&mut self, now: Instant) -> Bytes {
+        match (&mut self.lanes, &self.pace) {
+            (Form::Counting(lanes), Some(pace)) => lanes.iter_mut().map(|lane| lane.queue.at(pace, now).bytes).sum(),
+            _ => Bytes::ZERO,
+        }
+    }
+
+    /// What may join what waits in a lane at `now`.
+    pub fn room(&mut self, number: u32, now: Instant) -> QueueLimit {
+        let waiting = self.queued(number, now);
+        self.limit.room(waiting)
+    }
+
+    /// Asks memory for a lane that a packet will enter: whoever has thousands of them does that for several first.
+    #[inline]
+    pub fn look_at(&self, number: u32) {
+        match &self.lanes {
+            Form::Plain(ends) => look_at(&ends[number as usize]),
+            Form::Counting(lanes) => look_at(&lanes[number as usize]),
+        }
     }
 }
 
@@ -204,17 +248,17 @@ mod tests {
     use super::*;
     use crate::Setting;
 
-    fn kind_with(name: &str, value: &str) -> Option<LaneKind> {
+    fn lanes_with(name: &str, value: &str) -> Option<Lanes> {
         let mut direction = DirectionConfig { rate: "1 Mbit/s".parse().ok(), ..DirectionConfig::default() };
         direction.apply(Setting::parse(name, value).expect("a known setting").expect("a good value"));
-        LaneKind::of(&direction)
+        Lanes::of(&direction, 2)
     }
 
     #[test]
     fn what_must_be_played_is_no_lane() {
         let simple =
             [("delay", "3 ms"), ("queue", "9 packets"), ("framing", "overhead=8B"), ("discipline", "priority")];
-        assert!(simple.into_iter().all(|(name, value)| kind_with(name, value).is_some()));
+        assert!(simple.into_iter().all(|(name, value)| lanes_with(name, value).is_some()));
         for (name, value) in [
             ("discipline", "codel"),
             ("discipline", "fair-queue"),
@@ -226,12 +270,13 @@ mod tests {
             ("corruption", "0.3"),
             ("duplication", "0.3"),
         ] {
-            assert!(kind_with(name, value).is_none(), "{name} = {value}");
+            assert!(lanes_with(name, value).is_none(), "{name} = {value}");
         }
     }
 
     #[test]
     fn a_lane_takes_a_line_of_the_cache() {
         assert_eq!((size_of::<Lane>(), align_of::<Lane>()), (64, 64));
+        assert_eq!(size_of::<Moment>(), 16, "and four that count nothing do");
     }
 }

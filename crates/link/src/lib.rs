@@ -34,8 +34,8 @@
 //! the schemes of [`Access`]. Everything a channel can be is in [`ChannelConfig`], and every setting has one text, the same in
 //! scenario files, packet logs and changes on a running link ([`Setting`]).
 //!
-//! A network of thousands of links that only queue, serialize and delay is made of [`Lane`]s: the same to the nanosecond, in a cache
-//! line each.
+//! A network of thousands of links that only queue, serialize and delay is made of [`Lanes`]: the same to the nanosecond, in a cache
+//! line each or less.
 
 mod access;
 mod agenda;
@@ -75,7 +75,7 @@ pub use config::{ChannelConfig, ConfigError, DirectionConfig};
 pub use counters::{Count, Counters};
 pub use framing::Framing;
 pub use jitter::Jitter;
-pub use lane::{Lane, LaneKind};
+pub use lane::Lanes;
 pub use loss::{GilbertElliott, LossModel};
 pub use orbit::Orbit;
 pub use outages::Outages;

@@ -3,8 +3,8 @@
 
 use farhop_link::replay::{Input, Recorded, replay};
 use farhop_link::{
-    Access, Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason, Lane,
-    LaneKind, LossModel, Output, Packet, Port, QueueLimit, Setting,
+    Access, Change, Channel, ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason, Lanes,
+    LossModel, Output, Packet, Port, QueueLimit, Setting,
 };
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use proptest::prelude::*;
@@ -358,18 +358,22 @@ proptest! {
         let text = if framing { "overhead=18B redundancy=16/15" } else { "none" };
         let framing = text.parse().expect("a good framing");
         let down = DirectionConfig { loss: LossModel::None, framing, ..way };
-        let kind = LaneKind::of(&down).expect("no more than a lane").counting();
-        let mut channel = Channel::new(ChannelConfig { down, ..Default::default() }, SEED);
-        let (mut lane, mut fates) = (Lane::default(), Vec::new());
+        let lanes = || Lanes::of(&down, 3).expect("no more than a lane");
+        let (mut lane, mut plain) = (lanes(), lanes());
+        lane.count();
+        let mut channel = Channel::new(ChannelConfig { down: down.clone(), ..Default::default() }, SEED);
+        let mut fates = Vec::new();
         for input in script {
             let Input::Arrival { at, port: Port::Gateway, packet } = input else { continue };
             channel.handle_packet(at, Port::Gateway, packet);
-            let exit = lane.enter(&kind, at, packet.bytes);
+            let exit = lane.enter(1, at, packet.bytes);
+            prop_assert_eq!(exit, plain.enter(2, at, packet.bytes), "whether it counts or not");
             fates.push((exit.unwrap_or(at), packet.id, exit.is_some()));
             let room = channel.queue_room(Port::Gateway);
-            prop_assert_eq!(lane.queued(&kind, at), channel.counters(Direction::Down).queued);
-            prop_assert_eq!(lane.room(&kind, at), room);
-            prop_assert_eq!(lane.free() <= at, channel.is_free(Port::Gateway));
+            prop_assert_eq!(lane.queued(1, at), channel.counters(Direction::Down).queued);
+            prop_assert_eq!(lane.room(1, at), room);
+            prop_assert_eq!(!lane.is_busy(1, at), channel.is_free(Port::Gateway));
+            prop_assert_eq!((plain.is_busy(2, at), plain.queued(1, at)), (lane.is_busy(1, at), Count::default()), "others are empty");
         }
         drain(&mut channel);
         let outputs = polled(&mut channel);

@@ -2,7 +2,7 @@
 //!
 //! Each terminal has a lan, which its clients share, and each server a wan; between them lies one far link with all terminals.
 //! A kind of channel that constrains nothing is passed over. Where channels only queue, serialize and delay, they are
-//! [`Lane`](farhop_link::Lane)s: a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does,
+//! [`Lanes`](farhop_link::Lanes): a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does,
 //! or that it leaves the last of several lanes between which nobody else's parcels can come.
 //! Others are [`Channel`](farhop_link::Channel)s that are played, the same machine that the emulator drives, and only those that have
 //! something to do wake up. What is simulated is the same, to the nanosecond.
@@ -272,7 +272,7 @@ impl<P: Content> Network<P> {
             Form::Nothing => (QueueLimit::Unlimited, true),
             Form::Lanes(lanes) => {
                 let (now, lane) = (self.far_time, far_lane(port));
-                (lanes.room(now, lane), !lanes.is_busy(now, lane))
+                (lanes.room(lane, now), !lanes.is_busy(lane, now))
             }
             Form::Stages(first) => {
                 let channel = &mut self.stages[*first as usize].channel;
@@ -404,15 +404,15 @@ impl<P: Content> Network<P> {
         let Form::Lanes(lanes) = self.spans[span].form_mut(direction) else { return None };
         let bytes = Bytes::new(parcel.bytes.into());
         if span != FAR {
-            return lanes.enter(now, lane, bytes);
+            return lanes.enter(lane, now, bytes);
         }
         self.far_time = now;
         // What finds nothing to wait for leaves the queue as it is.
-        let waits = lanes.is_busy(now, lane) && !is_over;
-        let exit = lanes.enter(now, lane, bytes);
+        let waits = lanes.is_busy(lane, now) && !is_over;
+        let exit = lanes.enter(lane, now, bytes);
         if waits {
             let peak = &mut self.peaks[direction as usize];
-            *peak = lanes.queued(now, lane).max(*peak);
+            *peak = lanes.queued(lane, now).bytes.max(*peak);
         }
         exit
     }

@@ -1,9 +1,9 @@
 //! What lies between one place and the next: nothing, lanes, or channels that are played.
 
 use super::parcel::{Parcel, Place, Side};
-use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Discipline, Lane, LaneKind, QueueLimit};
+use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Discipline, Lanes};
 use farhop_scenario::seeds::{self, ChannelName};
-use farhop_units::{Bytes, Instant};
+use farhop_units::Instant;
 
 /// All channels of one kind, by the place at their clients' side.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Span {
             return Self::NOTHING;
         }
         let lanes =
-            Direction::BOTH.map(|direction| Lanes::new(config, direction, (channels.count, channels.has_classes)));
+            Direction::BOTH.map(|direction| lanes_of(config, direction, (channels.count, channels.has_classes)));
         if let [Some(down), Some(up)] = lanes {
             return Self { forms: [Form::Lanes(down), Form::Lanes(up)], ..passing };
         }
@@ -76,7 +76,7 @@ impl Span {
             let Stage { channel, span, .. } = &stages[first as usize];
             let count = stages.iter().filter(|stage| stage.span == *span).count();
             let all = (u32::try_from(count).unwrap_or(u32::MAX), self.has_classes);
-            if let Some(lanes) = Lanes::new(channel.config(), direction, all) {
+            if let Some(lanes) = lanes_of(channel.config(), direction, all) {
                 *form = Form::Lanes(lanes);
             }
         }
@@ -96,7 +96,7 @@ impl Span {
     pub(super) fn counting(&mut self) {
         for form in &mut self.forms {
             if let Form::Lanes(lanes) = form {
-                lanes.kind = lanes.kind.clone().counting();
+                lanes.count();
             }
         }
     }
@@ -107,8 +107,8 @@ impl Span {
     }
 
     /// Whether there are lanes in this direction, and more than one.
-    pub(super) const fn has_many_lanes(&self, direction: Direction) -> bool {
-        matches!(self.form(direction), Form::Lanes(lanes) if lanes.lanes.len() > 1)
+    pub(super) fn has_many_lanes(&self, direction: Direction) -> bool {
+        matches!(self.form(direction), Form::Lanes(lanes) if lanes.are_many())
     }
 
     /// From now on packets go on into it at once from lanes before it, if it is made of such.
@@ -155,60 +155,20 @@ impl Stage {
     }
 }
 
-/// One direction of channels of one kind: down, one lane for all terminals of a channel, and up, one for each.
-#[derive(Debug)]
-pub(super) struct Lanes {
-    kind: LaneKind,
-    lanes: Vec<Lane>,
-}
-
-impl Lanes {
-    /// Of so many channels; `None` if something must be played, as classes are where some go before others.
-    fn new(config: &ChannelConfig, direction: Direction, (channels, has_classes): (u32, bool)) -> Option<Self> {
-        if has_classes && direction.of(config).discipline == Discipline::Priority {
-            return None;
-        }
-        if direction == Direction::Up && config.access != Access::Dedicated {
-            return None;
-        }
-        let each = match direction {
-            Direction::Down => 1,
-            Direction::Up => config.terminals.max(1),
-        };
-        let kind = LaneKind::of(direction.of(config))?;
-        Some(Self { kind, lanes: vec![Lane::default(); channels as usize * usize::from(each)] })
+/// One direction of channels of one kind, of so many: down, one lane for all terminals of a channel, and up, one for each; `None` if something
+/// must be played, as classes are where some go before others.
+fn lanes_of(config: &ChannelConfig, direction: Direction, (channels, has_classes): (u32, bool)) -> Option<Lanes> {
+    if has_classes && direction.of(config).discipline == Discipline::Priority {
+        return None;
     }
-
-    /// A packet enters; returns when it leaves, if there is room for it.
-    pub(super) fn enter(&mut self, now: Instant, number: u32, bytes: Bytes) -> Option<Instant> {
-        self.lanes[number as usize].enter(&self.kind, now, bytes)
+    if direction == Direction::Up && config.access != Access::Dedicated {
+        return None;
     }
-
-    /// Asks memory for a lane.
-    #[inline]
-    pub(super) fn look_at(&self, number: u32) {
-        self.lanes[number as usize].look_at();
-    }
-
-    /// Whether what enters a lane has to wait.
-    pub(super) fn is_busy(&self, now: Instant, number: u32) -> bool {
-        self.lanes[number as usize].free() > now
-    }
-
-    /// What the queue of a lane takes.
-    pub(super) fn room(&mut self, now: Instant, number: u32) -> QueueLimit {
-        self.lanes[number as usize].room(&self.kind, now)
-    }
-
-    /// What waits in one of them.
-    pub(super) fn queued(&mut self, now: Instant, number: u32) -> Bytes {
-        self.lanes[number as usize].queued(&self.kind, now).bytes
-    }
-
-    /// What waits in all of them together.
-    pub(super) fn all_queued(&mut self, now: Instant) -> Bytes {
-        self.lanes.iter_mut().map(|lane| lane.queued(&self.kind, now).bytes).sum()
-    }
+    let each = match direction {
+        Direction::Down => 1,
+        Direction::Up => config.terminals.max(1),
+    };
+    Lanes::of(direction.of(config), channels as usize * usize::from(each))
 }
 
 /// The place on the other side of the span at `place`, the number of that span, and the direction.
