@@ -19,6 +19,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<ExitCode, CliError> {
     let Some(given) = &args.scenario else { return change_running(args) };
     let scenario = open(given, &assignments(args))?;
     let site = args.serve.as_deref().map(Site::open).transpose()?;
+    missing(&scenario).iter().for_each(tell);
     let testbed = Testbed::start_with(&scenario, &options(args)?)?;
     let service = Service::start(&testbed, &scenario, site)?;
     introduce(&testbed, &service);
@@ -117,6 +118,15 @@ impl Service {
     }
 }
 
+/// What the scenario has on its link that nobody here sends.
+fn missing(scenario: &Scenario) -> Option<String> {
+    let multicast = scenario.multicast?;
+    Some(format!(
+        "not sent: {} of multicast; the emulator carries what programs send, `farhop simulate` has both",
+        multicast.rate
+    ))
+}
+
 /// Says what cannot be seen from inside: names of the other clients, what is served, windows in force.
 fn introduce(testbed: &Testbed, service: &Service) {
     if testbed.terminals() > 1 {
@@ -145,6 +155,14 @@ fn told(windows: &Windows) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn multicast_is_said_to_be_missing() {
+        let said = |assignments: &[String]| missing(&open("rwbp-128", assignments).unwrap());
+        let beside = said(&["multicast.rate=1 Mbit/s".to_owned()]);
+        assert!(beside.is_some_and(|text| text.starts_with("not sent: 1 Mbit/s of multicast;")));
+        assert_eq!(said(&[]), None);
+    }
 
     #[test]
     fn changes_may_have_a_time() {
