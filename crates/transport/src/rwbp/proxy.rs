@@ -169,20 +169,25 @@ impl Proxy {
         self.update(slot);
     }
 
-    /// Runs the clock up to `now`. What happens at one instant is sent together, when it is polled.
+    /// Runs the clock up to `now`. What happens at one instant is sent together, when it is polled: others may have taken room in the
+    /// link's queue since this was told of it.
     fn advance(&mut self, now: Instant) {
-        if now > self.now {
-            self.pump();
-        }
         while let Some((due, slot)) = self.agenda.first().filter(|(due, _)| *due <= now) {
-            self.now = self.now.max(due);
+            self.pass_to(due);
             if let Some(flow) = &mut self.flows[slot as usize] {
                 flow.handle_timer(self.now, &self.config);
             }
             self.update(slot);
-            self.pump();
         }
-        self.now = self.now.max(now);
+        self.pass_to(now);
+    }
+
+    /// What has happened so far is sent before anything else happens.
+    fn pass_to(&mut self, now: Instant) {
+        if now > self.now {
+            self.pump();
+            self.now = now;
+        }
     }
 
     fn change<T>(
