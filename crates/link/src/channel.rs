@@ -5,7 +5,7 @@ use crate::agenda::{Agenda, Event};
 use crate::packet::Slot;
 use crate::path::{Path, earlier};
 use crate::{
-    Access, Change, ChannelConfig, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port,
+    Access, Change, ChannelConfig, Class, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port,
     QueueLimit, Setting,
 };
 use farhop_units::{Bytes, Instant};
@@ -175,11 +175,11 @@ impl<P: Packet> Channel<P> {
         paths.iter().map(Path::peak).max().unwrap_or_default()
     }
 
-    /// What the queue behind `port` takes now; whatever comes if there is no such terminal.
-    pub fn queue_room(&mut self, port: Port) -> QueueLimit {
+    /// What the queue behind `port` takes of a class now; whatever comes if there is no such terminal.
+    pub fn queue_room(&mut self, port: Port, class: Class) -> QueueLimit {
         let Some(place) = self.place_of(port) else { return QueueLimit::Unlimited };
         self.paths[place].catch_up(self.now, &mut self.outputs);
-        self.paths[place].queue_room()
+        self.paths[place].queue_room(class)
     }
 
     /// Whether a packet that came to `port` now would be served at once, whatever its size and the queue's.

@@ -20,7 +20,7 @@ use crate::pipe::Pipe;
 use crate::queue::{Dropped, Queue};
 use crate::serializer::Serializer;
 use crate::{
-    ChannelConfig, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, QueueLimit,
+    ChannelConfig, Class, Count, Destination, Direction, DirectionConfig, DropReason, Output, Packet, Port, QueueLimit,
     Setting,
 };
 use farhop_units::{Bytes, Instant};
@@ -274,9 +274,9 @@ impl<P: Packet> Path<P> {
         }
     }
 
-    /// What the queue takes now.
-    pub(crate) fn queue_room(&self) -> QueueLimit {
-        self.queue.room()
+    /// What the queue takes of a class now.
+    pub(crate) fn queue_room(&self, class: Class) -> QueueLimit {
+        self.queue.room(class)
     }
 
     /// Whether a packet that arrives now does not wait.

@@ -369,7 +369,7 @@ proptest! {
             let exit = lane.enter(1, at, packet.bytes);
             prop_assert_eq!(exit, plain.enter(2, at, packet.bytes), "whether it counts or not");
             fates.push((exit.unwrap_or(at), packet.id, exit.is_some()));
-            let room = channel.queue_room(Port::Gateway);
+            let room = channel.queue_room(Port::Gateway, Class::Normal);
             prop_assert_eq!(lane.queued(1, at), channel.counters(Direction::Down).queued);
             prop_assert_eq!(lane.room(1, at), room);
             prop_assert_eq!(!lane.is_busy(1, at), channel.is_free(Port::Gateway));

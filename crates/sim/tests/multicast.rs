@@ -1,8 +1,13 @@
 //! What the gateway sends to all terminals goes before what users ask for, and keeps to its share.
 
+use farhop_link::DropReason;
 use farhop_results::{Architecture, Row};
 use farhop_scenario::{Scenario, open};
-use farhop_sim::simulate;
+use farhop_sim::{TraceFiles, simulate, simulate_traced};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 fn scenario(name: &str, assignments: &[&str]) -> Scenario {
     let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
@@ -16,9 +21,10 @@ fn row(scenario: &Scenario, architecture: Architecture) -> Row {
 }
 
 /// Many users over 1 Mbit/s and a short queue, with or without multicast.
-fn busy(architecture: Architecture, queue: &str, multicast: Option<&str>) -> Row {
+fn busy(architecture: Architecture, (queue, discipline): (&str, &str), multicast: Option<&str>) -> Row {
     let settings = [
         format!("run.architectures={architecture}"),
+        format!("link.down.discipline={discipline}"),
         format!("link.down.queue={queue}"),
         "link.down.rate=1 Mbit/s".to_owned(),
         "access.terminals=64".to_owned(),
@@ -38,19 +44,22 @@ fn drops_nothing(row: &Row) -> bool {
 }
 
 #[test]
-fn nothing_of_rwbp_is_dropped_beside_multicast() {
-    for queue in ["20 kB", "4 kB", "6 packets"] {
+fn neither_rwbp_nor_multicast_beside_it_is_dropped() {
+    for queue in
+        ["20 kB", "4 kB", "6 packets"].into_iter().flat_map(|queue| [(queue, "priority"), (queue, "drop-tail")])
+    {
         let row = busy(Architecture::Rwbp, queue, Some("400 kbit/s"));
-        assert!(drops_nothing(&row), "{queue}: {:?}", row.note);
+        assert!(drops_nothing(&row), "{queue:?}: {:?}", row.note);
         assert!(row.note.is_some_and(|note| note.contains("; beside 400 kbit/s of multicast")));
     }
-    assert!(!drops_nothing(&busy(Architecture::Direct, "20 kB", Some("400 kbit/s"))), "TCP finds the queue full");
+    let full = busy(Architecture::Direct, ("20 kB", "priority"), Some("400 kbit/s"));
+    assert!(!drops_nothing(&full), "TCP finds the queue full");
 }
 
 #[test]
 fn users_have_what_multicast_leaves() {
     let mean = |multicast| {
-        let row = busy(Architecture::Rwbp, "20 kB", multicast);
+        let row = busy(Architecture::Rwbp, ("20 kB", "priority"), multicast);
         row.users.expect("users have times").page_load_mean_s
     };
     let [alone, beside] = [mean(None), mean(Some("400 kbit/s"))];
@@ -69,4 +78,89 @@ fn a_file_takes_as_long_as_the_rest_of_the_rate_lets_it() {
         let ratio = beside.page_load_s / half.page_load_s;
         assert!((0.95..most).contains(&ratio), "{architecture}: {ratio}");
     }
+}
+
+/// A packet log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody has panicked").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Of the link's packets that are not multicast: how many came, and how many found no room.
+fn refused(scenario: &Scenario) -> (usize, usize) {
+    let (log, nothing) = (Log::default(), || Box::new(io::sink()));
+    let files = TraceFiles {
+        packets: Box::new(log.clone()),
+        capture: nothing(),
+        queue: nothing(),
+        connections: nothing(),
+        windows: nothing(),
+        segments: nothing(),
+    };
+    simulate_traced(scenario, 3, files, &mut |_| {});
+    let text = String::from_utf8(log.0.lock().expect("nobody has panicked").clone()).expect("it is text");
+    let (mut others, mut refused) = (BTreeSet::new(), 0);
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(',').collect();
+        match fields[..] {
+            [_, "arrival", _, id, _, _, _, "normal", ..] => _ = others.insert(id),
+            [_, "drop", _, id, .., reason, _, _] if reason == DropReason::QueueFull.word() => {
+                refused += usize::from(others.contains(id));
+            }
+            _ => {}
+        }
+    }
+    (others.len(), refused)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// zhou-2004 §IV: whatever the link, its outages and its queue, and whether multicast goes before or not.
+    #[test]
+    fn nothing_of_rwbp_finds_a_full_queue(
+        (rate, queue, in_packets) in (200_u64..4000, 4_u64..200, any::<bool>()),
+        (multicast, packet) in (prop::option::of(0.05..0.9), 100_u64..1500),
+        (is_first, up, down) in (any::<bool>(), 1_u64..10, 0_u64..4),
+    ) {
+        let mut assignments = vec![
+            "run.architectures=rwbp".to_owned(),
+            format!("link.down.rate={rate} kbit/s"),
+            if in_packets { format!("link.down.queue={queue} packets") } else { format!("link.down.queue={queue} kB") },
+            format!("link.down.discipline={}", if is_first { "priority" } else { "drop-tail" }),
+            "access.terminals=12".to_owned(),
+            "access.scheme=dedicated".to_owned(),
+            "users.model=zhou-2004, sizes = fixed".to_owned(),
+            "users.duration=60 s".to_owned(),
+            "users.warm_up=0 s".to_owned(),
+            "run.runs=1".to_owned(),
+        ];
+        if down > 0 {
+            assignments.extend(["down", "up"].map(|way| format!("link.{way}.outages=random up={up}s down={down}s")));
+        }
+        if let Some(share) = multicast {
+            assignments.push(format!("multicast.rate={:.0} bit/s", share * 1e3 * f64::from(u32::try_from(rate).unwrap())));
+            assignments.push(format!("multicast.packet={packet} B"));
+        }
+        let assignments: Vec<&str> = assignments.iter().map(String::as_str).collect();
+        let (packets, refused) = refused(&scenario("rwbp-128", &assignments));
+        prop_assert!(packets > 0);
+        prop_assert_eq!(refused, 0, "of {} packets", packets);
+    }
+}
+
+#[test]
+fn packets_of_tcp_do_find_a_full_queue() {
+    let settings =
+        ["run.architectures=direct", "link.down.rate=300 kbit/s", "link.down.queue=8 kB", "multicast.rate=100 kbit/s"];
+    let users = ["users.model=zhou-2004, sizes = fixed", "users.duration=60 s", "users.warm_up=0 s", "run.runs=1"];
+    assert!(refused(&scenario("rwbp-128", &[&settings[..], &users[..]].concat())).1 > 10);
 }

@@ -27,8 +27,8 @@ pub enum Discipline {
         /// The control of every flow.
         codel: CoDel,
     },
-    /// Strict priority between the classes of [`Class`](crate::Class), first in first out within each; a full queue makes
-    /// room by dropping from the end of the lowest class below the arriving packet's.
+    /// Strict priority between the classes of [`Class`](crate::Class), each first in, first out in a queue of its own, of the
+    /// whole limit.
     Priority,
 }
 

@@ -53,13 +53,6 @@ impl<P> Fifo<P> {
         Some(waiting)
     }
 
-    /// The youngest packet leaves.
-    pub(super) fn pop_back(&mut self) -> Option<Waiting<P>> {
-        let waiting = self.packets.pop_back()?;
-        self.count.remove(waiting.slot.bytes);
-        Some(waiting)
-    }
-
     /// What waits.
     pub(super) fn count(&self) -> Count {
         self.count

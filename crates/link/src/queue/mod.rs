@@ -16,7 +16,7 @@ pub use discipline::{CoDel, Discipline};
 pub use limit::QueueLimit;
 
 use crate::packet::Slot;
-use crate::{Count, DropReason, Packet};
+use crate::{Class, Count, DropReason, Packet};
 use codel::CoDelQueue;
 use fair::FairQueue;
 use farhop_units::{Bytes, Instant};
@@ -69,9 +69,12 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// What may join what waits.
-    pub(crate) fn room(&self) -> QueueLimit {
-        self.limit.room(self.count())
+    /// What of this class may join what waits.
+    pub(crate) fn room(&self, class: Class) -> QueueLimit {
+        self.limit.room(match &self.scheduler {
+            Scheduler::Priority(queue) => queue.count_of(class),
+            _ => self.count(),
+        })
     }
 
     /// Whether packets that wait may be dropped when one goes out.

@@ -1,13 +1,13 @@
 //! Strict priority between traffic classes.
 //!
-//! A class waits as long as anything waits above it, and its packets are the first to make room: a full queue takes a packet
-//! in by dropping from the end of the lowest class below it. That is how a satellite gateway puts multicast before TCP
-//! (zhou-2004). Left out: a guaranteed share for the lower classes.
+//! A class waits as long as anything waits above it, in a queue of its own: none takes another's room, and what finds its own full is
+//! dropped. That is how a satellite gateway puts multicast before TCP (zhou-2004 §IV, Fig 3), and how Linux's `prio` has its bands.
+//! Left out: a guaranteed share for the lower classes.
 
 use super::fifo::{Fifo, Waiting};
 use super::{Dropped, QueueLimit};
 use crate::packet::Slot;
-use crate::{Class, Count, DropReason, Packet};
+use crate::{Class, Count, Packet};
 
 /// One first-in-first-out queue per class.
 #[derive(Debug)]
@@ -22,17 +22,9 @@ impl<P: Packet> PriorityQueue<P> {
         Self { classes: Class::ALL.map(|_| Fifo::new()) }
     }
 
-    /// A packet arrives and pushes out lower ones if it needs their room and their room is enough.
+    /// A packet arrives; the limit is of each class.
     pub(super) fn enqueue(&mut self, waiting: Waiting<P>, limit: QueueLimit, dropped: &mut Dropped<P>) {
-        let (class, bytes) = (waiting.slot.packet.class() as usize, waiting.slot.bytes);
-        if !limit.admits(self.count(), bytes) && !limit.admits(self.count_down_to(class), bytes) {
-            return dropped.push((waiting.slot, DropReason::QueueFull));
-        }
-        while !limit.admits(self.count(), bytes) {
-            let lowest = self.classes.iter_mut().rev().find_map(Fifo::pop_back);
-            dropped.extend(lowest.map(|lowest| (lowest.slot, DropReason::QueueFull)));
-        }
-        self.push(waiting);
+        self.classes[waiting.slot.packet.class() as usize].enqueue(waiting, limit, dropped);
     }
 
     /// A packet joins the end of its class.
@@ -47,16 +39,16 @@ impl<P: Packet> PriorityQueue<P> {
 
     /// What waits.
     pub(super) fn count(&self) -> Count {
-        self.count_down_to(Class::ALL.len() - 1)
+        self.classes.iter().fold(Count::default(), |sum, packets| sum + packets.count())
+    }
+
+    /// What waits in this class.
+    pub(super) fn count_of(&self, class: Class) -> Count {
+        self.classes[class as usize].count()
     }
 
     /// Everything, class by class.
     pub(super) fn into_packets(self) -> impl Iterator<Item = Waiting<P>> {
         self.classes.into_iter().flat_map(Fifo::into_packets)
-    }
-
-    /// What waits in this class and those above.
-    fn count_down_to(&self, class: usize) -> Count {
-        self.classes[..=class].iter().fold(Count::default(), |sum, packets| sum + packets.count())
     }
 }

@@ -193,24 +193,26 @@ fn other_parameters_of_a_discipline_leave_its_state_alone() {
 }
 
 #[test]
-fn a_full_queue_drops_from_the_end_of_the_lowest_class() {
-    let mut queue = AtStart::new(QueueLimit::Packets(4), Discipline::Priority);
+fn classes_have_a_queue_each() {
+    let mut queue = AtStart::new(QueueLimit::Packets(2), Discipline::Priority);
     let classes = [Class::Low, Class::Normal, Class::Low, Class::Normal];
     classes.into_iter().zip(0..).for_each(|(class, number)| queue.enqueue(number, 1500, of_class(class)));
+    let rooms = |queue: &AtStart| Class::ALL.map(|class| queue.queue.room(class));
+    assert_eq!(rooms(&queue), [2, 0, 0].map(QueueLimit::Packets));
     (4..8).for_each(|number| queue.enqueue(number, 1500, of_class(Class::High)));
-    assert_eq!(queue.dropped(), [2, 0, 3, 1]);
-    queue.enqueue(8, 1500, of_class(Class::High));
-    queue.enqueue(9, 1500, of_class(Class::Low));
-    assert_eq!((queue.dropped().split_off(4), queue.drain()), (vec![8, 9], vec![4, 5, 6, 7]));
+    queue.enqueue(8, 1500, of_class(Class::Low));
+    assert_eq!(rooms(&queue), [0; 3].map(QueueLimit::Packets));
+    assert_eq!((queue.dropped(), queue.drain()), (vec![6, 7, 8], vec![4, 5, 1, 3, 0, 2]));
 }
 
 #[test]
-fn lower_classes_lose_nothing_if_that_does_not_make_room() {
-    let mut queue = AtStart::new(QueueLimit::Bytes(Bytes::new(3000)), Discipline::Priority);
-    queue.enqueue(0, 2000, of_class(Class::High));
-    queue.enqueue(1, 500, of_class(Class::Low));
-    queue.enqueue(2, 1001, of_class(Class::Normal));
-    assert_eq!((queue.dropped(), queue.drain()), (vec![2], vec![0, 1]));
+fn other_disciplines_have_one_room_for_all_classes() {
+    for discipline in ALL.into_iter().filter(|discipline| *discipline != Discipline::Priority) {
+        let mut queue = AtStart::new(QueueLimit::Bytes(Bytes::new(3000)), discipline);
+        queue.enqueue(0, 2000, of_class(Class::High));
+        let rooms = Class::ALL.map(|class| queue.queue.room(class));
+        assert_eq!(rooms, [QueueLimit::Bytes(Bytes::new(1000)); 3], "{discipline}");
+    }
 }
 
 /// One call of a script.
@@ -315,17 +317,24 @@ impl Audit {
     fn enqueue(&mut self, bytes: u64, packet: Datagram) {
         let arrival = slot(self.arrivals, bytes, packet);
         self.arrivals += 1;
+        let before = self.beside(packet.class);
         self.waiting.insert(arrival.number, arrival.clone());
-        let was_within_limit = self.limit.holds(self.queue.count());
         self.queue.enqueue(self.now, arrival.clone(), &mut self.dropped);
-        assert!(!was_within_limit || self.limit.holds(self.queue.count()), "no more than the limit");
-        let is_refused = self.dropped.iter().any(|(slot, _)| slot.number == arrival.number);
-        for (slot, reason) in &self.dropped {
-            assert_eq!(*reason, DropReason::QueueFull);
-            if self.discipline == Discipline::Priority && slot.number != arrival.number {
-                assert!(slot.packet.class > packet.class && !is_refused, "only lower classes make room");
-            }
+        let dropped: Vec<u64> = self.dropped.iter().map(|(slot, _)| slot.number).collect();
+        assert!(self.dropped.iter().all(|(_, reason)| *reason == DropReason::QueueFull));
+        if self.discipline == Discipline::Priority {
+            let fits = self.limit.admits(before, arrival.bytes);
+            assert_eq!(dropped, if fits { vec![] } else { vec![arrival.number] }, "a class that is full refuses");
         }
+        self.check_books();
+        assert!(!self.limit.holds(before) || self.limit.holds(self.beside(packet.class)), "no more than the limit");
+    }
+
+    /// What waits in the queue of a class.
+    fn beside(&self, class: Class) -> Count {
+        let is_apart = self.discipline == Discipline::Priority;
+        let waiting = self.waiting.values().filter(|slot| !is_apart || slot.packet.class == class);
+        waiting.fold(Count::default(), |sum, slot| sum + Count { packets: 1, bytes: slot.bytes })
     }
 
     fn dequeue(&mut self) {

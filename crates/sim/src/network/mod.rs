@@ -24,7 +24,7 @@ pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Store, Upper}
 use crate::meter::Meter;
 use crate::trace::Tracer;
 use crate::world::{Event, Events};
-use farhop_link::{Direction, DropReason, Output, Port, QueueLimit};
+use farhop_link::{Class, Direction, DropReason, Output, Port, QueueLimit};
 use farhop_scenario::Scenario;
 use farhop_scenario::seeds::ChannelName;
 use farhop_tcp::Codepoint;
@@ -276,7 +276,7 @@ impl<P: Content> Network<P> {
             }
             Form::Stages(first) => {
                 let channel = &mut self.stages[*first as usize].channel;
-                (channel.queue_room(port), channel.is_free(port))
+                (channel.queue_room(port, Class::Normal), channel.is_free(port))
             }
         };
         let kept = if from == Side::Far { self.reserve } else { Reserve::default() };

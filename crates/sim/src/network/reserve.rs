@@ -1,10 +1,9 @@
 //! Room in the far link's queue that who asks for room is not told of, because multicast goes before it.
 //!
-//! zhou-2004 (§IV, Fig 3) has a queue for multicast beside that for all else, and promises that neither overflows. Here they share one, from
-//! whose end what is less urgent has to go when multicast finds it full. It never does where what waits of multicast at most is kept free: it
-//! is served as soon as the packet in service has left. What comes in an outage is more than that.
+//! zhou-2004 (§IV, Fig 3) has a queue for multicast beside that for all else, and promises that neither overflows. So has the link where it is
+//! served by priority. Where they share one, who fills what room there is would leave none to multicast.
 
-use farhop_scenario::{Multicast, Scenario};
+use farhop_scenario::{Discipline, Multicast, Scenario};
 use farhop_units::{Bytes, Rate};
 
 /// The longest packet that multicast may have to wait for.
@@ -20,7 +19,8 @@ pub(super) struct Reserve {
 impl Reserve {
     /// For the multicast of a scenario, if it has some.
     pub(super) fn of(scenario: &Scenario) -> Self {
-        let rate = scenario.link.down.peak_rate();
+        let is_shared = scenario.link.down.discipline != Discipline::Priority;
+        let rate = scenario.link.down.peak_rate().filter(|_| is_shared);
         scenario
             .multicast
             .zip(rate)
