@@ -265,6 +265,31 @@ fn series_tell_of_windows_queues_and_segments_sent_again() {
     assert!(series.queue.iter().map(|point| point.down_bytes).max() == Some(largest as u64));
 }
 
+/// Reckoned from the log's arrivals: each packet is served as soon as those before it have been, 1.6 us a byte.
+#[test]
+fn queues_hold_what_waits_at_the_time_of_their_line() {
+    let traced = traced(&scenario("demo", &["link.down.queue=30 packets", "link.down.rate=5 Mbit/s"]));
+    let log = String::from_utf8(traced.packets.bytes()).expect("it is text");
+    let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split(',').collect()).collect();
+    let refused = lines.iter().filter(|line| line[1..].contains(&"queue-full")).map(|line| line[3]);
+    let (refused, mut free, mut waits) = (refused.collect::<BTreeSet<_>>(), 0_u64, Vec::new());
+    for line in lines.iter().filter(|line| line.len() > 4 && line[1] == "arrival" && line[2] == "gateway") {
+        let [at, bytes] = [line[0], line[4]].map(|text| text.parse::<u64>().expect("a number"));
+        if !refused.contains(line[3]) {
+            let begins = free.max(at);
+            waits.push((at, begins, bytes));
+            free = begins + bytes * 1600;
+        }
+    }
+    let queue = traced.queue.lines();
+    assert!(!refused.is_empty() && queue.len() > 100, "{} refused, {} lines", refused.len(), queue.len());
+    for line in queue {
+        let now = line[0].replace('.', "").parse::<u64>().expect("nanoseconds");
+        let waiting = waits.iter().filter(|(at, begins, _)| *at <= now && *begins > now).map(|(.., bytes)| bytes);
+        assert_eq!(line[1], waiting.sum::<u64>().to_string(), "at {} s", line[0]);
+    }
+}
+
 #[test]
 fn only_the_first_run_of_the_first_architecture_is_traced() {
     let settings = ["link.down.loss=1 %", "run.runs=3", "run.architectures=split, direct"];

@@ -85,13 +85,14 @@ impl<P: Content> Network<P> {
             Form::Lanes(_) | Form::Nothing => *far_time,
         };
         tracer.check_size(now, last);
-        if tracer.wants_queues(now) {
+        // What waits is known of the instant at which something happened last, all of which has.
+        if last < now && tracer.wants_queues(last) {
             let queued = Direction::BOTH.map(|direction| match spans[FAR].form_mut(direction) {
                 Form::Stages(first) => stages[*first as usize].channel.counters(direction).queued.bytes,
                 Form::Lanes(lanes) => lanes.all_queued(*far_time),
                 Form::Nothing => Bytes::ZERO,
             });
-            tracer.queues(now, queued);
+            tracer.queues(last, queued);
         }
     }
 
