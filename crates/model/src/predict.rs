@@ -303,6 +303,7 @@ pub(crate) mod tests {
                 hosts: vec![Page::HOST.to_owned()],
             },
             page_notes: Vec::new(),
+            page_is_sealed: false,
             users: None,
             log: None,
             http: HttpConfig::DEFAULT,

@@ -24,28 +24,29 @@ pub(crate) fn resolve(
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
     let multicast = multicast::read(document, &link)?;
-    let (users, mut http) = (users::read(document, link.terminals)?, http(document)?);
+    let users = users::read(document, link.terminals)?;
     let log = match known {
         Some(known) => {
             document.pass_over("log");
             known.log.clone()
         }
-        None => log::read(document, files, http.response_header_bytes)?,
+        None => log::read(document, files, response_header_bytes(document)?)?,
     };
-    if log.is_some() {
-        as_of_a_log(&mut http, document);
-    }
     if users.is_some() && log.is_some() {
         return Err(document.refuse("users.model", ParseError::new("users beside a log", "either users or a log")));
     }
     let typical = || typical_page(users.as_ref(), log.as_ref());
-    let Graph { page, notes } = match known {
+    let Graph { page, is_sealed, notes } = match known {
         Some(known) => {
             document.pass_over("page");
-            Graph { page: known.page.clone(), notes: known.page_notes.clone() }
+            Graph { page: known.page.clone(), is_sealed: known.page_is_sealed, notes: known.page_notes.clone() }
         }
         None => page(document, files, typical)?,
     };
+    let mut http = http(document, is_sealed)?;
+    if log.is_some() {
+        as_of_a_log(&mut http, document);
+    }
     let scenario = Scenario {
         name: name.to_owned(),
         title,
@@ -55,6 +56,7 @@ pub(crate) fn resolve(
         tcp,
         page,
         page_notes: notes,
+        page_is_sealed: is_sealed,
         users,
         log,
         http,
@@ -117,7 +119,7 @@ impl Part {
             Self::Lan => scenario.lan = network::segment(document, files, "lan")?,
             Self::Tcp => scenario.tcp = tcp(document)?,
             Self::Http => {
-                scenario.http = http(document)?;
+                scenario.http = http(document, scenario.page_is_sealed)?;
                 if scenario.log.is_some() {
                     as_of_a_log(&mut scenario.http, document);
                 }
@@ -163,7 +165,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
 fn page(document: &Document, files: &Files, typical: impl FnOnce() -> Option<Page>) -> Result<Graph, ValueError> {
     const ACCEPTED: &str = "one of sizes = \"FILE.csv\", har = \"FILE.har\", table = \"the lines of such a CSV file\", or objects = 20 with \
                             size = \"5 kB\"";
-    let listed = |page| Graph { page, notes: Vec::new() };
+    let listed = |page| Graph { page, is_sealed: false, notes: Vec::new() };
     let sizes = document.get("page.sizes", |path| read_page(path, files).map(listed))?;
     let table = document.get("page.table", |text| Page::from_csv(text).map(listed).map_err(page_error))?;
     let har = recorded(document, files)?;
@@ -220,30 +222,37 @@ fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueEr
 /// Connections to one host at once.
 const MOST_CONNECTIONS: usize = 256;
 
-fn http(document: &Document) -> Result<HttpConfig, ValueError> {
+/// `is_sealed`: the page was recorded over TLS.
+fn http(document: &Document, is_sealed: bool) -> Result<HttpConfig, ValueError> {
     let defaults = HttpConfig::DEFAULT;
     let version = document.get("http.version", |text| words::choose(words::HTTP_VERSIONS, text))?;
     let version = version.unwrap_or(defaults.version);
     let most = if version.shares_connection() { 1 } else { MOST_CONNECTIONS };
     let connections = document.get("http.connections", |text| number(text, 1, most as u64))?;
     let connections = connections.map(|count| usize::try_from(count).expect("at most MOST_CONNECTIONS"));
-    let size = |key: &str, default| {
-        document.get(key, |text| number(text, 1, 65_535)).map(|size| size.map_or(default, Bytes::new))
-    };
     Ok(HttpConfig {
         version,
         connections: connections.unwrap_or(if most == 1 { 1 } else { defaults.connections }),
-        tls: tls(document, version)?,
+        tls: tls(document, version, is_sealed)?,
         tls_record: document.get("http.tls_record", record)?.unwrap_or(defaults.tls_record),
         dns: document.get("http.dns", |text| words::choose(words::DNS, text))?.unwrap_or(defaults.dns),
         persistence: document.get("http.persistence", persistence)?.unwrap_or(defaults.persistence),
-        request_bytes: size("http.request_bytes", defaults.request_bytes)?,
-        response_header_bytes: size("http.response_header_bytes", defaults.response_header_bytes)?,
+        request_bytes: head_bytes(document, "http.request_bytes")?.unwrap_or(defaults.request_bytes),
+        response_header_bytes: response_header_bytes(document)?,
     })
 }
 
-/// Browsers speak HTTP/2 over TLS alone, and QUIC has no handshake but TLS 1.3's (RFC 9001).
-fn tls(document: &Document, version: HttpVersion) -> Result<Tls, ValueError> {
+fn response_header_bytes(document: &Document) -> Result<Bytes, ValueError> {
+    let given = head_bytes(document, "http.response_header_bytes")?;
+    Ok(given.unwrap_or(HttpConfig::DEFAULT.response_header_bytes))
+}
+
+fn head_bytes(document: &Document, key: &str) -> Result<Option<Bytes>, ValueError> {
+    Ok(document.get(key, |text| number(text, 1, 65_535))?.map(Bytes::new))
+}
+
+/// Browsers speak HTTP/2 over TLS alone, and QUIC has no handshake but TLS 1.3's (RFC 9001). What was recorded over TLS is loaded over it.
+fn tls(document: &Document, version: HttpVersion, is_sealed: bool) -> Result<Tls, ValueError> {
     let given = document.get("http.tls", |text| words::choose(words::TLS, text))?;
     match (version, given) {
         (HttpVersion::Http3, Some(Tls::None | Tls::V12)) => {
@@ -252,7 +261,7 @@ fn tls(document: &Document, version: HttpVersion) -> Result<Tls, ValueError> {
         }
         (_, Some(tls)) => Ok(tls),
         (HttpVersion::Http2 | HttpVersion::Http3, None) => Ok(Tls::V13),
-        (_, None) => Ok(HttpConfig::DEFAULT.tls),
+        (_, None) => Ok(if is_sealed { Tls::V13 } else { HttpConfig::DEFAULT.tls }),
     }
 }
 

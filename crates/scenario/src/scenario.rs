@@ -30,6 +30,8 @@ pub struct Scenario {
     pub page: Page,
     /// How the page was read from a recording, and what of that could not be used; a resolved file has these as comments only.
     pub page_notes: Vec<String>,
+    /// It was recorded over TLS, which is then the default; a resolved file says so in `http.tls`.
+    pub page_is_sealed: bool,
     /// Who loads pages of their own, for hours; absent where one client loads `page`.
     pub users: Option<Users>,
     /// Whose requests are made again; absent where one client loads `page`, or users do.

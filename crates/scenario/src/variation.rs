@@ -145,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn what_was_recorded_over_tls_is_loaded_over_it_at_every_point() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("page.har");
+        let document = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "https://a.test/"},
+            "response": {"status": 200, "bodySize": 2000, "content": {"mimeType": "text/html"}}}]}}"#;
+        std::fs::write(&path, document).expect("there is room");
+        let page = format!("page.har={}", path.display());
+        follows("demo", &[&page], &["http.version=1.0,1.1,2", "http.request_bytes=100,900"]);
+    }
+
+    #[test]
     fn a_wrong_value_is_told_as_ever_and_leaves_nothing_behind() {
         follows("demo", &[], &["link.down.delay=1ms,2 days,3ms", "link.up.delay=1ms,x,2ms"]);
         follows("demo", &[], &["link.up.delay=1ms,2ms", "link.down.delya=1ms,2ms"]);

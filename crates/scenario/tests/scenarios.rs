@@ -270,7 +270,10 @@ fn recorded_pages_become_lists_with_notes() {
     assert_eq!((scenario.page.hosts.len(), scenario.page.objects[0].think), (2, Duration::from_millis(30)));
     let resolved = scenario.to_toml();
     assert!(resolved.contains("# bodies without a recorded size, which count 0 B (1)\n"), "{resolved}");
-    assert_eq!(parse("mine", &resolved, &[]).unwrap(), Scenario { page_notes: Vec::new(), ..scenario });
+    assert_eq!(
+        parse("mine", &resolved, &[]).unwrap(),
+        Scenario { page_notes: Vec::new(), page_is_sealed: false, ..scenario }
+    );
 
     let refused = |assignment: &str| open(given, &[assignment.to_owned()]).unwrap_err().to_string();
     insta::assert_snapshot!(refused("page.har_page=third"), @r#"
@@ -280,6 +283,27 @@ fn recorded_pages_become_lists_with_notes() {
     assert!(refused("page.har_page=second").contains("p.har\": the recording has no answered HTTP request"));
     std::fs::write(folder.path().join("p.har"), "{}").unwrap();
     assert!(refused("title=x").contains("not a HAR file: missing field `log` at line 1 column 2"));
+}
+
+#[test]
+fn what_was_recorded_over_tls_is_loaded_over_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let har = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        format!("page.har={}", path.display())
+    };
+    let (sealed, open_page) =
+        (har("sealed.har", RECORDING), har("open.har", &RECORDING.replace("https://a", "http://a")));
+    let tls = |page: &str, more: &[&str]| {
+        let assignments: Vec<String> = [&[page], more].concat().into_iter().map(str::to_owned).collect();
+        open("demo", &assignments).unwrap().http.tls
+    };
+    assert_eq!(tls(&sealed, &[]), Tls::V13);
+    assert_eq!(tls(&sealed, &["http.version=1.0"]), Tls::V13);
+    assert_eq!(tls(&sealed, &["http.tls=none"]), Tls::None);
+    assert_eq!(tls(&sealed, &["http.tls=1.2"]), Tls::V12);
+    assert_eq!(tls(&open_page, &[]), Tls::None);
 }
 
 #[test]

@@ -38,6 +38,8 @@ use url::Url;
 pub struct Graph {
     /// The page.
     pub page: Page,
+    /// Its document came over TLS.
+    pub is_sealed: bool,
     /// How it was read and what could not be used, line by line.
     pub notes: Vec<String>,
 }
@@ -212,7 +214,8 @@ impl<'a> Reading<'a> {
     fn draw(mut self) -> Result<Graph, GraphError> {
         let referrers: Vec<Option<usize>> = (0..self.entries.len()).map(|place| self.referrer(place)).collect();
         let round_trips = RoundTrips::of(&self.entries);
-        let mut naming = Naming::new(self.entries[self.document].entry.url.scheme());
+        let scheme = self.entries[self.document].entry.url.scheme();
+        let mut naming = Naming::new(scheme);
         let mut places = Places::new(&self.entries, &referrers);
         let mut objects: Vec<Object> = Vec::with_capacity(self.entries.len());
         for (place, referrer) in referrers.into_iter().enumerate() {
@@ -240,7 +243,7 @@ impl<'a> Reading<'a> {
             });
         }
         let notes = self.counts.notes(objects.len(), naming.hosts.len(), self.problems, &round_trips);
-        Ok(Graph { page: Page::new(objects, naming.hosts)?, notes })
+        Ok(Graph { page: Page::new(objects, naming.hosts)?, is_sealed: scheme == "https", notes })
     }
 
     /// What named the entry at `place`: something before it.

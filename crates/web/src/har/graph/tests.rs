@@ -285,7 +285,7 @@ proptest! {
     #[test]
     fn any_recording_gives_a_page_or_a_reason(entries in proptest::collection::vec(at_odds(), 0..12)) {
         let har = har(&json!(entries));
-        if let Ok(Graph { page, notes }) = Page::from_har(&har, None) {
+        if let Ok(Graph { page, notes, .. }) = Page::from_har(&har, None) {
             prop_assert!(page.objects.len() <= har.entries.len());
             prop_assert!(notes.len() >= 2);
             prop_assert_eq!(Page::from_csv(&page.to_csv()), Ok(page));
