@@ -96,7 +96,8 @@ pub(crate) struct Behavior {
     /// What may be sent at once goes down the host in batches of a millisecond's worth (TSO, GSO), and the last segment of a batch is
     /// pushed.
     pub(crate) batches: bool,
-    /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take.
+    /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take that was
+    /// not [measured](crate::host).
     pub(crate) reaction: Duration,
     /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs
     /// of a test on an idle Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.

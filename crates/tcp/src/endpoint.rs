@@ -6,11 +6,12 @@
 //!
 //! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, urgent data.
 
+use crate::host::Host;
 use crate::receiver::Receiver;
 use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
 use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
-use farhop_units::random::{Dice, Stream};
+use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -79,6 +80,8 @@ pub struct Endpoint {
     closed: bool,
     /// The sender is at rest ([`Sender::is_at_rest`]): then nothing of it has to be asked, nor read from memory.
     rests: bool,
+    /// What it has begun to send goes on when the host gets to answer.
+    in_burst: bool,
     receiver: Receiver,
     sender: Sender,
     /// When its program runs, if that is known.
@@ -103,19 +106,40 @@ impl Endpoint {
     pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
         let outputs = VecDeque::new();
-        let (wants_ecn, ecn, connected, closed, rests) = (config.ecn, false, false, false, false);
+        let (wants_ecn, ecn, connected, closed) = (config.ecn, false, false, false);
         let (answering, program_runs, due) = (None, None, None);
-        Ok(Self { sender, receiver, outputs, wants_ecn, ecn, connected, closed, rests, answering, program_runs, due })
+        Ok(Self {
+            sender,
+            receiver,
+            outputs,
+            wants_ecn,
+            ecn,
+            connected,
+            closed,
+            rests: false,
+            in_burst: false,
+            answering,
+            program_runs,
+            due,
+        })
     }
 
     /// What happens at random at this end's host, where the profile's hosts have any such: it has been up for `uptime` when time begins,
     /// which tells when its clock ticks, and how long it and its programs take is drawn from `reactions`. An endpoint that is not told is on
     /// a host that has just begun, that always takes the same times, and whose programs run at once.
     pub fn set_host(&mut self, uptime: Duration, reactions: Stream) {
-        self.sender.reactions = Dice::new(reactions);
+        self.sender.host = Host::new(reactions);
         self.sender.has_programs = true;
         self.sender.timers.run_since(uptime);
         self.receiver.acks.timers.run_since(uptime);
+    }
+
+    /// Where the profile's hosts take any time, they take as long as was measured of hosts without a box between them, this one of them. What
+    /// others of its endpoints have to send is to wait for a burst ([`Endpoint::burst_goes_on`]).
+    pub fn take_as_measured(&mut self, host: Stream) {
+        if !self.sender.behavior.reaction.is_zero() {
+            self.sender.host.take_as_measured(host);
+        }
     }
 
     /// What the application does next leaves at `runs`, which is known of a [`crate::Program`]. Else it is taken to sleep each time, and not
@@ -204,7 +228,7 @@ impl Endpoint {
         if received.finished {
             self.outputs.push_back(Output::Finished { at: now });
         }
-        let reaction = if self.rests { None } else { self.sender.reaction() };
+        let reaction = if self.rests { None } else { self.sender.reaction(now) };
         match reaction {
             // An acknowledgement that arrives meanwhile is answered with the first.
             Some(reaction) if self.receiver.ack_due().is_none_or(|due| due > now) => {
@@ -234,6 +258,11 @@ impl Endpoint {
     /// When [`Endpoint::handle_timeout`] is to be called next.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.due
+    }
+
+    /// When the rest of the burst leaves of which the beginning has.
+    pub fn burst_goes_on(&self) -> Option<Instant> {
+        self.answering.filter(|_| self.in_burst)
     }
 
     /// The next thing to tell the owner.
@@ -312,9 +341,14 @@ impl Endpoint {
     /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
     fn flush(&mut self, now: Instant) {
         debug_assert!(!self.rests || self.sender.is_at_rest(), "whoever wakes the sender says so");
+        self.in_burst = false;
         if !self.rests {
             while let Some(piece) = self.sender.transmit(now) {
                 self.transmit(now, piece);
+                if let Some(gap) = self.sender.gap(now, piece.payload) {
+                    (self.answering, self.in_burst) = (Some(now + gap), true);
+                    return self.set_due();
+                }
             }
             self.rests = self.sender.is_at_rest();
         }

@@ -23,6 +23,7 @@ mod config;
 pub mod congestion;
 mod endpoint;
 mod error;
+mod host;
 mod jiffies;
 mod pacing;
 mod probe;

@@ -9,6 +9,7 @@
 use crate::batch::{self, Batch, Circumstances};
 use crate::behavior::{Behavior, Timers};
 use crate::congestion::{CongestionControl, Controller};
+use crate::host::Host;
 use crate::pacing::Pacer;
 use crate::probe::Probe;
 use crate::prr::RateReduction;
@@ -21,7 +22,7 @@ use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
 use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
-use farhop_units::random::{Dice, Stream};
+use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
@@ -93,8 +94,8 @@ pub(crate) struct Sender {
     // What is needed where something is lost, or hosts take their time.
     pub(crate) needless: Needless,
     pub(crate) reordering: Reordering,
-    /// How long the host takes each time.
-    pub(crate) reactions: Dice,
+    /// How long that takes each time.
+    pub(crate) host: Host,
 }
 
 impl Sender {
@@ -146,7 +147,7 @@ impl Sender {
             handshake_losses: 0,
             linear_timeouts: 0,
             unsettled: false,
-            reactions: Dice::new(Stream::new(0, 0)),
+            host: Host::new(Stream::new(0, 0)),
             has_programs: false,
         })
     }
@@ -235,23 +236,30 @@ impl Sender {
         self.closing = true;
     }
 
-    /// How long the host takes to answer what has arrived, if it has something to send. Without this drop-tail queues and
-    /// flows that clock themselves fall into step, and it is always the same packets that find a queue full (Floyd & Jacobson, "On
-    /// traffic phase effects in packet-switched gateways", 1992).
-    pub(crate) fn reaction(&mut self) -> Option<Duration> {
+    /// How long the host takes to answer what has arrived, if it has something to send.
+    pub(crate) fn reaction(&mut self, now: Instant) -> Option<Duration> {
+        let most = self.behavior.reaction;
+        if most.is_zero() {
+            return None;
+        }
         let has_more = self.written > self.next || self.scoreboard.lost() > 0;
-        if !has_more || !self.is_established() { None } else { self.draw(self.behavior.reaction) }
+        let answers = has_more && self.is_established();
+        let reaction = answers.then(|| self.host.answers(now, most));
+        self.host.note_arrival(now);
+        reaction
     }
 
     /// How long it takes until the program runs that has something to send.
     pub(crate) fn waking(&mut self) -> Option<Duration> {
-        if self.has_programs { self.draw(self.behavior.waking) } else { None }
+        let most = self.behavior.waking;
+        (self.has_programs && !most.is_zero()).then(|| self.host.draw([Duration::ZERO, most]))
     }
 
-    /// Anything up to `most`, if that is anything.
-    fn draw(&mut self, most: Duration) -> Option<Duration> {
-        let most = u64::try_from(most.as_nanos()).unwrap_or(0);
-        (most > 0).then(|| Duration::from_nanos(self.reactions.below(most)))
+    /// How long after a segment of so much payload, which leaves now, the rest of its burst does, if not at once.
+    pub(crate) fn gap(&mut self, now: Instant, payload: Bytes) -> Option<Duration> {
+        let may_be = self.host.spaces_bursts() && payload > Bytes::ZERO && self.host.ends_pause(now);
+        let goes_on = self.batch.is_under_way() || self.congestion.pacing_rate().is_none();
+        (may_be && goes_on && self.wants_to_send()).then(|| self.host.gap())
     }
 
     /// Whether there is something to send, whenever it may be.

@@ -11,9 +11,14 @@ use std::time::Duration;
 /// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
 const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
 
+/// Streams of random numbers, of either side. Legs are counted from 0, so that none has these.
+const OF_PROGRAMS: u64 = u64::MAX;
+const OF_HOSTS: u64 = u64::MAX - 2;
+
 /// All hosts. A terminal's clients are one, and all servers, as they are where a page is loaded over the emulated link.
 ///
-/// What goes through boxes is taken to find all programs asleep, as the model takes it to.
+/// What goes through boxes is taken to find all programs asleep, and bursts to come in one piece, as the model takes them to; how long hosts take
+/// was only measured without.
 #[derive(Debug)]
 pub(super) struct Hosts {
     /// What they do at random.
@@ -21,20 +26,26 @@ pub(super) struct Hosts {
     tcp: TcpConfig,
     /// Of clients by terminal, and of servers, if they take any time.
     programs: Option<[Vec<Program>; 2]>,
+    /// Of each terminal's clients and servers, when the last burst goes on that was begun.
+    bursts: Vec<[Instant; 2]>,
 }
 
 impl Hosts {
     /// Of a run with this `seed`.
     pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
         let programs = Program::takes_time(tcp).then(Default::default);
-        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs }
+        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs, bursts: Vec::new() }
     }
 
-    /// An end of leg `number` is on a host. All hosts of one side have one clock; how fast they answer differs.
-    pub(super) fn put_on_host(&self, number: u64, side: Side, end: &mut Endpoint) {
+    /// An end of leg `number` is on a host. All hosts of one side have one clock; how fast they answer differs from terminal to terminal.
+    pub(super) fn put_on_host(&self, number: u64, (route, side): (Route, Side), end: &mut Endpoint) {
         let side = side as u64;
         let uptime = Duration::from_nanos(self.random.below(side, LONGEST_UPTIME_NS));
         end.set_host(uptime, self.random.split(number).split(side));
+        if is_direct(route) {
+            let host = self.random.split(OF_HOSTS - side).split(u64::from(route.line.terminal));
+            end.take_as_measured(host);
+        }
     }
 
     /// When the program at one end of a route from a client to a server does something that happens now.
@@ -44,7 +55,7 @@ impl Hosts {
         (route, side): (Route, Side),
         does: impl Fn(&mut Program, Instant) -> Instant,
     ) -> Option<Instant> {
-        if route.near != Place::Client || route.far != Place::Server {
+        if !is_direct(route) {
             return None;
         }
         let Some(programs) = &mut self.programs else { return Some(now) };
@@ -54,8 +65,7 @@ impl Hosts {
         };
         let programs = &mut programs[side as usize];
         while programs.len() <= number {
-            // Legs are counted from 0, so that none has these numbers.
-            let random = self.random.split(u64::MAX - side as u64).split(programs.len() as u64);
+            let random = self.random.split(OF_PROGRAMS - side as u64).split(programs.len() as u64);
             programs.push(Program::new(&self.tcp, random));
         }
         Some(does(&mut programs[number], now))
@@ -66,10 +76,30 @@ impl Hosts {
         self.program(now, (route, side), Program::reads)
     }
 
+    /// One end has begun a burst, which goes on then.
+    pub(super) fn begins_burst(&mut self, goes_on: Instant, route: Route, side: Side) {
+        let terminal = usize::from(route.line.terminal);
+        if self.bursts.len() <= terminal {
+            self.bursts.resize(terminal + 1, [Instant::START; 2]);
+        }
+        self.bursts[terminal][side as usize] = goes_on;
+    }
+
+    /// Until when one end has to wait that would send now: a host sends one burst after the other.
+    pub(super) fn waits_for_burst(&self, now: Instant, route: Route, side: Side) -> Option<Instant> {
+        let bursts = self.bursts.get(usize::from(route.line.terminal))?;
+        Some(bursts[side as usize]).filter(|goes_on| *goes_on > now)
+    }
+
     /// When what the program does there now leaves, if it is known.
     pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
         self.program(now, (route, side), Program::answers)
     }
+}
+
+/// Whether no box is between a client and its server.
+fn is_direct(route: Route) -> bool {
+    route.near == Place::Client && route.far == Place::Server
 }
 
 #[cfg(test)]
@@ -94,6 +124,18 @@ mod tests {
         // The servers' have slept.
         let served = hosts.reads(now, ours, Side::Far);
         assert!(served.is_some_and(|time| time > now && Some(time) != Some(first)), "{served:?}");
+    }
+
+    #[test]
+    fn only_who_is_on_the_same_host_waits_for_a_burst() {
+        let mut hosts = Hosts::new(&TcpConfig::of(Profile::Linux), 1);
+        let [now, goes_on] = [100, 105].map(|micros| Instant::START + Duration::from_micros(micros));
+        let [ours, theirs, others] = [2, 1, 3].map(|terminal| route(terminal, Place::Client, Place::Server));
+        hosts.begins_burst(goes_on, ours, Side::Far);
+        let waits = |route, side| hosts.waits_for_burst(now, route, side);
+        assert_eq!(waits(ours, Side::Far), Some(goes_on));
+        assert_eq!([waits(ours, Side::Near), waits(theirs, Side::Far), waits(others, Side::Far)], [None; 3]);
+        assert_eq!(hosts.waits_for_burst(goes_on, ours, Side::Far), None, "the burst is over");
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Legs {
             Protocol::Tcp => {
                 let mut ends = [Endpoint::listen(tcp)?, Endpoint::listen(tcp)?];
                 for (side, end) in [Side::Near, Side::Far].into_iter().zip(&mut ends) {
-                    self.hosts.put_on_host(self.opened, side, end);
+                    self.hosts.put_on_host(self.opened, (route, side), end);
                 }
                 if let Some(runs) = self.hosts.answers(now, route, Side::Near) {
                     ends[0].run_at(runs);
@@ -391,6 +391,13 @@ impl Legs {
         is_at_an_end_of_the_chain && endpoint.next_timeout().is_none_or(|due| due > now)
     }
 
+    /// When an end is woken that has to wait for its host.
+    pub(crate) fn waits_for_host(&mut self, now: Instant, leg: u32, side: Side) -> Option<Instant> {
+        let End { route, wake, .. } = &mut self.legs[leg].ends[side as usize];
+        *wake = Some(self.hosts.waits_for_burst(now, *route, side)?);
+        *wake
+    }
+
     /// An end does what is due.
     pub(crate) fn handle_timeout(&mut self, now: Instant, leg: u32, side: Side) {
         self.busy_end(leg, side).handle_timeout(now);
@@ -398,11 +405,16 @@ impl Legs {
 
     /// What an endpoint of TCP has to say.
     pub(crate) fn poll(&mut self, leg: u32, side: Side) -> Option<Output> {
-        let Transport::Tcp(endpoint) = &mut self.legs[leg].ends[side as usize].transport else { return None };
+        let End { transport: Transport::Tcp(endpoint), route, .. } = &mut self.legs[leg].ends[side as usize] else {
+            return None;
+        };
         let output = endpoint.poll();
         if output.is_none() {
             endpoint.give_back(&mut self.memory);
             self.memory.truncate(MOST_SPARE);
+            if let Some(goes_on) = endpoint.burst_goes_on() {
+                self.hosts.begins_burst(goes_on, *route, side);
+            }
         }
         output
     }

@@ -74,6 +74,10 @@ impl World<'_> {
             self.rearm_end(leg, side);
             return Ok(());
         }
+        if let Some(later) = self.legs.waits_for_host(self.now, leg, side) {
+            self.events.push(later, Event::End { side, leg });
+            return Ok(());
+        }
         self.legs.handle_timeout(self.now, leg, side);
         self.drain(leg, side)
     }

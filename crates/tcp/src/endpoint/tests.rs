@@ -182,36 +182,90 @@ fn after_a_timeout_new_data_shows_whether_it_was_needless() {
     assert_eq!(collect(&mut server)[0], 1);
 }
 
+/// The server's end, on a host of this seed's, begins at 100 ms to send 30 segments.
+fn sending(profile: Profile, seed: u64) -> (Endpoint, TcpConfig) {
+    let config = TcpConfig::of(profile);
+    let mut server = Endpoint::listen(&config).expect("a controller there is");
+    server.set_host(Duration::ZERO, Stream::new(seed, 0));
+    server.take_as_measured(Stream::new(seed, 1));
+    server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+    server.handle_segment(at(99), &acknowledging(Bytes::ZERO));
+    outputs(&mut server);
+    server.run_at(at(100));
+    server.write(at(100), config.mss * 30);
+    (server, config)
+}
+
+/// That so much has arrived.
+fn acknowledging(bytes: Bytes) -> Segment {
+    Segment {
+        sequence: Sequence::FIRST_BYTE,
+        acknowledgment: Some(Sequence::FIRST_BYTE + bytes),
+        window: Bytes::kb(64),
+        ..Segment::default()
+    }
+}
+
+type Spans = std::collections::BTreeSet<Duration>;
+
 #[test]
-fn a_linux_host_takes_a_little_to_answer_with_data_and_each_seeds_host_another_time() {
-    let reactions = |profile| {
-        let config = TcpConfig::of(profile);
+fn a_linux_host_takes_a_little_to_answer_with_data_and_less_when_it_is_awake() {
+    // An acknowledgement is answered so long after the one before.
+    let reactions = |profile, pause_ms: u64| {
         let answered = |seed: u64| {
-            let mut server = Endpoint::listen(&config).expect("a controller there is");
-            server.set_host(Duration::ZERO, Stream::new(seed, 0));
-            server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
-            let ack = Segment {
-                sequence: Sequence::FIRST_BYTE,
-                acknowledgment: Some(Sequence::FIRST_BYTE),
-                window: Bytes::kb(64),
-                ..Segment::default()
-            };
-            server.handle_segment(at(100), &ack);
-            outputs(&mut server);
-            server.write(at(100), config.mss * 30);
-            server.handle_timeout(at(101));
-            outputs(&mut server);
-            let next = Segment { acknowledgment: Some(Sequence::FIRST_BYTE + config.mss * 2), ..ack };
-            server.handle_segment(at(200), &next);
-            server.handle_timeout(at(201));
-            transmit_times(&mut server)[0].since(at(200))
+            let (mut server, config) = sending(profile, seed);
+            for (ms, segments) in [(200, 2), (200 + pause_ms, 4)] {
+                server.handle_timeout(at(ms));
+                outputs(&mut server);
+                server.handle_segment(at(ms), &acknowledging(config.mss * segments));
+            }
+            server.handle_timeout(at(201 + pause_ms));
+            transmit_times(&mut server)[0].since(at(200 + pause_ms))
         };
         assert_eq!(answered(7), answered(7));
-        (0..20).map(answered).collect::<std::collections::BTreeSet<_>>()
+        (0..20).map(answered).collect::<Spans>()
     };
-    assert_eq!(reactions(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
-    let linux = reactions(Profile::Linux);
-    assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(100)), "{linux:?}");
+    assert_eq!(reactions(Profile::Rfc, 1).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
+    for (pause_ms, range) in [(1, 15..30), (3, 30..65)] {
+        let linux = reactions(Profile::Linux, pause_ms);
+        assert!(linux.len() > 15 && linux.iter().all(|time| range.contains(&time.as_micros())), "{linux:?}");
+    }
+}
+
+#[test]
+fn after_a_pause_the_rest_of_a_burst_is_a_few_microseconds_behind_its_first_segment() {
+    let gap = |seed: u64| {
+        let (mut server, config) = sending(Profile::Linux, seed);
+        let first = transmit_times(&mut server);
+        let goes_on = server.burst_goes_on().expect("there is more");
+        assert_eq!((first, server.next_timeout()), (vec![at(100)], Some(goes_on)));
+        server.handle_timeout(goes_on);
+        assert_eq!((transmit_times(&mut server), server.burst_goes_on()), (vec![goes_on; 9], None));
+        // No more may leave, and what is let go soon after is sent at once.
+        let soon = Duration::from_micros(400);
+        server.handle_segment(at(100) + soon, &acknowledging(config.mss * 4));
+        server.handle_timeout(at(101));
+        let sent = transmit_times(&mut server);
+        assert!(sent.len() > 2 && sent.iter().all(|time| *time == sent[0]), "{sent:?}");
+        goes_on.since(at(100))
+    };
+    let gaps: Spans = (0..20).map(gap).collect();
+    assert!(gaps.len() > 15 && gaps.iter().all(|gap| (3..7).contains(&gap.as_micros())), "{gaps:?}");
+    let (mut server, _) = sending(Profile::Rfc, 1);
+    assert_eq!((transmit_times(&mut server).len(), server.burst_goes_on()), (10, None));
+}
+
+#[test]
+fn a_segment_that_nothing_follows_is_no_burst() {
+    let (mut server, config) = sending(Profile::Linux, 1);
+    for (ms, segments) in [(200, 10), (250, 30)] {
+        server.handle_timeout(at(ms));
+        server.handle_segment(at(ms), &acknowledging(config.mss * segments));
+    }
+    outputs(&mut server);
+    server.run_at(at(300));
+    server.write(at(300), config.mss);
+    assert_eq!((transmit_times(&mut server), server.burst_goes_on()), (vec![at(300)], None));
 }
 
 #[test]
@@ -224,7 +278,7 @@ fn programs_of_a_linux_host_take_a_little_to_connect_and_each_seeds_programs_ano
             client.handle_timeout(at(1));
             transmit_times(&mut client)[0].since(at(0))
         };
-        (0..20).map(connected).collect::<std::collections::BTreeSet<_>>()
+        (0..20).map(connected).collect::<Spans>()
     };
     assert_eq!(spans(Profile::Rfc).into_iter().collect::<Vec<_>>(), [Duration::ZERO]);
     let linux = spans(Profile::Linux);
