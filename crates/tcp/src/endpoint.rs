@@ -6,7 +6,6 @@
 //!
 //! Left out: simultaneous open, RST and aborts, keep-alive, TCP Fast Open, urgent data.
 
-use crate::host::Host;
 use crate::receiver::Receiver;
 use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
@@ -128,8 +127,7 @@ impl Endpoint {
     /// which tells when its clock ticks, and how long it and its programs take is drawn from `reactions`. An endpoint that is not told is on
     /// a host that has just begun, that always takes the same times, and whose programs run at once.
     pub fn set_host(&mut self, uptime: Duration, reactions: Stream) {
-        self.sender.host = Host::new(reactions);
-        self.sender.has_programs = true;
+        self.sender.put_on_host(reactions);
         self.sender.timers.run_since(uptime);
         self.receiver.acks.timers.run_since(uptime);
     }
@@ -137,9 +135,7 @@ impl Endpoint {
     /// Where the profile's hosts take any time, they take as long as was measured of hosts without a box between them, this one of them. What
     /// others of its endpoints have to send is to wait for a burst ([`Endpoint::burst_goes_on`]).
     pub fn take_as_measured(&mut self, host: Stream) {
-        if !self.sender.behavior.reaction.is_zero() {
-            self.sender.host.take_as_measured(host);
-        }
+        self.sender.take_as_measured(host);
     }
 
     /// What the application does next leaves at `runs`, which is known of a [`crate::Program`]. Else it is taken to sleep each time, and not

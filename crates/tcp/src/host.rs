@@ -6,8 +6,11 @@
 //! and they were measured between Linux 6.18 and an emulated link: a processor that has slept takes longer than one that was at work a moment ago,
 //! and hosts differ more from each other than each time from the time before.
 
-use farhop_units::Instant;
+use crate::behavior::Behavior;
+use crate::congestion::CongestionControl;
+use crate::sender::Sender;
 use farhop_units::random::{Dice, Stream};
+use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// What answering with data takes, at least and at most, from sleep and when something came within [`AWAKE`].
@@ -33,8 +36,13 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host of which nothing was measured.
-    pub(crate) fn new(reactions: Stream) -> Self {
+    /// One of which nothing was measured, if such hosts take any time.
+    pub(crate) fn of(behavior: &Behavior, reactions: Stream) -> Option<Box<Self>> {
+        let takes_time = !behavior.reaction.is_zero() || !behavior.waking.is_zero();
+        takes_time.then(|| Box::new(Self::new(reactions)))
+    }
+
+    fn new(reactions: Stream) -> Self {
         Self { dice: Dice::new(reactions), measured: None, came: None, left: None }
     }
 
@@ -56,11 +64,6 @@ impl Host {
         self.came = Some(now);
     }
 
-    /// Whether the rest of a burst is behind its first segment after a pause.
-    pub(crate) fn spaces_bursts(&self) -> bool {
-        self.measured.is_some()
-    }
-
     /// Data leaves now; whether none had for a while.
     pub(crate) fn ends_pause(&mut self, now: Instant) -> bool {
         self.left.replace(now).is_none_or(|left| now.since(left) > PAUSE)
@@ -74,6 +77,54 @@ impl Host {
     /// Anything in this range.
     pub(crate) fn draw(&mut self, [least, most]: [Duration; 2]) -> Duration {
         least + Duration::from_nanos(self.dice.below(as_nanos(most - least)))
+    }
+}
+
+impl Sender {
+    /// It is on a host whose times are drawn from `reactions`.
+    pub(crate) fn put_on_host(&mut self, reactions: Stream) {
+        self.host = Host::of(self.behavior, reactions);
+        self.has_programs = true;
+    }
+
+    /// Which takes as long as was measured, if it takes any time.
+    pub(crate) fn take_as_measured(&mut self, host: Stream) {
+        if let Some(own) = &mut self.host {
+            own.take_as_measured(host);
+            self.spaces_bursts = true;
+        }
+    }
+
+    /// How long the host takes to answer what has arrived, if it has something to send.
+    pub(crate) fn reaction(&mut self, now: Instant) -> Option<Duration> {
+        let most = self.behavior.reaction;
+        if most.is_zero() {
+            return None;
+        }
+        let has_more = self.written > self.next || self.scoreboard.lost() > 0;
+        let answers = has_more && self.is_established();
+        let host = self.host.as_mut()?;
+        let reaction = answers.then(|| host.answers(now, most));
+        host.note_arrival(now);
+        reaction
+    }
+
+    /// How long it takes until the program runs that has something to send.
+    pub(crate) fn waking(&mut self) -> Option<Duration> {
+        let most = self.behavior.waking;
+        if !self.has_programs || most.is_zero() {
+            return None;
+        }
+        Some(self.host.as_mut()?.draw([Duration::ZERO, most]))
+    }
+
+    /// How long after a segment of so much payload, which leaves now, the rest of its burst does, if not at once.
+    pub(crate) fn gap(&mut self, now: Instant, payload: Bytes) -> Option<Duration> {
+        if !self.spaces_bursts || payload == Bytes::ZERO || !self.host.as_mut()?.ends_pause(now) {
+            return None;
+        }
+        let goes_on = self.batch.is_under_way() || self.congestion.pacing_rate().is_none();
+        if goes_on && self.wants_to_send() { Some(self.host.as_mut()?.gap()) } else { None }
     }
 }
 

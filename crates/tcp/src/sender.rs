@@ -44,7 +44,7 @@ pub(crate) struct Sender {
     pub(crate) unacknowledged: Sequence,
     pub(crate) next: Sequence,
     /// The number after the last byte the application wants to write, and after the last one the send buffer has taken.
-    written: Sequence,
+    pub(crate) written: Sequence,
     accepted: Sequence,
     /// SND.UNA + SND.WND at its furthest, and the largest window ever offered.
     pub(crate) window_edge: Sequence,
@@ -57,7 +57,7 @@ pub(crate) struct Sender {
     window_timer: Option<Instant>,
     pub(crate) probe: Option<Probe>,
     pub(crate) mss: Bytes,
-    batch: Batch,
+    pub(crate) batch: Batch,
     pub(crate) congestion: Controller,
     pub(crate) phase: Phase,
     closing: bool,
@@ -78,6 +78,8 @@ pub(crate) struct Sender {
     pub(crate) plain_reno: bool,
     /// Its programs take a time, too.
     pub(crate) has_programs: bool,
+    /// After a pause the rest of a burst is behind its first segment.
+    pub(crate) spaces_bursts: bool,
     pub(crate) scoreboard: Scoreboard,
     /// `None` holds everything.
     pub(crate) buffer: Option<SendBuffer>,
@@ -94,8 +96,8 @@ pub(crate) struct Sender {
     // What is needed where something is lost, or hosts take their time.
     pub(crate) needless: Needless,
     pub(crate) reordering: Reordering,
-    /// How long that takes each time.
-    pub(crate) host: Host,
+    /// How long that takes each time, if it takes any.
+    pub(crate) host: Option<Box<Host>>,
 }
 
 impl Sender {
@@ -147,8 +149,9 @@ impl Sender {
             handshake_losses: 0,
             linear_timeouts: 0,
             unsettled: false,
-            host: Host::new(Stream::new(0, 0)),
+            host: Host::of(behavior, Stream::new(0, 0)),
             has_programs: false,
+            spaces_bursts: false,
         })
     }
 
@@ -234,32 +237,6 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn close(&mut self) {
         self.closing = true;
-    }
-
-    /// How long the host takes to answer what has arrived, if it has something to send.
-    pub(crate) fn reaction(&mut self, now: Instant) -> Option<Duration> {
-        let most = self.behavior.reaction;
-        if most.is_zero() {
-            return None;
-        }
-        let has_more = self.written > self.next || self.scoreboard.lost() > 0;
-        let answers = has_more && self.is_established();
-        let reaction = answers.then(|| self.host.answers(now, most));
-        self.host.note_arrival(now);
-        reaction
-    }
-
-    /// How long it takes until the program runs that has something to send.
-    pub(crate) fn waking(&mut self) -> Option<Duration> {
-        let most = self.behavior.waking;
-        (self.has_programs && !most.is_zero()).then(|| self.host.draw([Duration::ZERO, most]))
-    }
-
-    /// How long after a segment of so much payload, which leaves now, the rest of its burst does, if not at once.
-    pub(crate) fn gap(&mut self, now: Instant, payload: Bytes) -> Option<Duration> {
-        let may_be = self.host.spaces_bursts() && payload > Bytes::ZERO && self.host.ends_pause(now);
-        let goes_on = self.batch.is_under_way() || self.congestion.pacing_rate().is_none();
-        (may_be && goes_on && self.wants_to_send()).then(|| self.host.gap())
     }
 
     /// Whether there is something to send, whenever it may be.
@@ -500,7 +477,7 @@ impl Sender {
     }
 
     /// Whether something would be sent if it were time.
-    fn wants_to_send(&mut self) -> bool {
+    pub(crate) fn wants_to_send(&mut self) -> bool {
         match self.scoreboard.next_lost() {
             Some(payload) => self.fits(payload),
             None => {
