@@ -52,11 +52,11 @@ impl Host {
 
     /// Something comes now: how long it takes to answer, and at most if nothing was measured.
     pub(crate) fn answers(&mut self, now: Instant, most: Duration) -> Duration {
-        let Some(host) = self.measured else { return self.draw([Duration::ZERO, most]) };
+        let Some(host) = self.measured else { return draw(&mut self.dice, [Duration::ZERO, most]) };
         let is_awake = self.came.is_some_and(|came| now.since(came) <= AWAKE);
         let [least, most] = if is_awake { WHEN_AWAKE } else { FROM_SLEEP };
         let own = least + Duration::from_nanos(host.below(0, as_nanos(most - least - JITTER)));
-        self.draw([own, own + JITTER])
+        draw(&mut self.dice, [own, own + JITTER])
     }
 
     /// Something came now, answered or not.
@@ -71,12 +71,12 @@ impl Host {
 
     /// How far behind it is.
     pub(crate) fn gap(&mut self) -> Duration {
-        self.draw(GAP)
+        draw(&mut self.dice, GAP)
     }
 
-    /// Anything in this range.
-    pub(crate) fn draw(&mut self, [least, most]: [Duration; 2]) -> Duration {
-        least + Duration::from_nanos(self.dice.below(as_nanos(most - least)))
+    /// How long it takes until a program runs, at most.
+    pub(crate) fn wakes(&mut self, most: Duration) -> Duration {
+        draw(&mut self.dice, [Duration::ZERO, most])
     }
 }
 
@@ -115,7 +115,7 @@ impl Sender {
         if !self.has_programs || most.is_zero() {
             return None;
         }
-        Some(self.host.as_mut()?.draw([Duration::ZERO, most]))
+        Some(self.host.as_mut()?.wakes(most))
     }
 
     /// How long after a segment of so much payload, which leaves now, the rest of its burst does, if not at once.
@@ -126,6 +126,11 @@ impl Sender {
         let goes_on = self.batch.is_under_way() || self.congestion.pacing_rate().is_none();
         if goes_on && self.wants_to_send() { Some(self.host.as_mut()?.gap()) } else { None }
     }
+}
+
+/// Anything in this range.
+pub(crate) fn draw(dice: &mut Dice, [least, most]: [Duration; 2]) -> Duration {
+    least + Duration::from_nanos(dice.below(as_nanos(most - least)))
 }
 
 fn as_nanos(span: Duration) -> u64 {

@@ -7,6 +7,7 @@
 
 use crate::TcpConfig;
 use crate::behavior::Behavior;
+use crate::host::draw;
 use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// after some ms, 60 to 250 after more, and up to 400 on an idle machine.
 const AWAKE: Duration = Duration::from_millis(1);
 /// What an answer takes then, at least and at most.
-const AT_WORK_NS: [u64; 2] = [10_000, 50_000];
+const AT_WORK: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(50)];
 
 /// When a host's program runs.
 #[derive(Debug, Clone)]
@@ -43,7 +44,7 @@ impl Program {
         if now <= self.runs + AWAKE && self.runs > Instant::START {
             self.runs = self.runs.max(now);
         } else {
-            self.runs = now + self.draw([0, as_nanos(self.waking)]);
+            self.runs = now + draw(&mut self.dice, [Duration::ZERO, self.waking]);
         }
         self.runs
     }
@@ -51,17 +52,9 @@ impl Program {
     /// When what it does about something that happens now leaves.
     pub fn answers(&mut self, now: Instant) -> Instant {
         self.reads(now);
-        self.runs = self.runs.max(now + self.draw(AT_WORK_NS));
+        self.runs = self.runs.max(now + draw(&mut self.dice, AT_WORK));
         self.runs
     }
-
-    fn draw(&mut self, [least, most]: [u64; 2]) -> Duration {
-        Duration::from_nanos(least + self.dice.below(most - least))
-    }
-}
-
-fn as_nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
