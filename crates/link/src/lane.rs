@@ -275,6 +275,18 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_comes_as_the_last_is_done_begins_then() {
+        // A byte takes a third of a nanosecond, the end of which is rounded up.
+        let mut lanes = lanes_with("rate", "24 Gbit/s").expect("no more than a lane");
+        for count in [false, true] {
+            let mut enter =
+                |at| lanes.enter(count.into(), Instant::from_nanos(at), Bytes::new(1)).map(Instant::as_nanos);
+            assert_eq!([0, 0, 1, 2].map(&mut enter), [1, 1, 2, 3].map(Some), "counting: {count}");
+            lanes.count();
+        }
+    }
+
+    #[test]
     fn a_lane_takes_a_line_of_the_cache() {
         assert_eq!((size_of::<Lane>(), align_of::<Lane>()), (64, 64));
         assert_eq!(size_of::<Moment>(), 16, "and four that count nothing do");
