@@ -20,7 +20,7 @@ impl Catalogue {
     pub(crate) fn new(page: &Page, base: &Url) -> Result<Self, MeasureError> {
         let mut catalogue = Self { urls: Vec::with_capacity(page.objects.len()), by_target: BTreeMap::new() };
         for (index, object) in page.objects.iter().enumerate() {
-            let refuse = |problem| MeasureError::Name { name: object.name.clone(), problem };
+            let refuse = |problem| MeasureError::Name { name: object.name.to_string(), problem };
             let url = base.join(&object.name).map_err(|_| refuse("cannot be part of a URL"))?;
             if url.origin() != base.origin() {
                 return Err(refuse("leads to another server"));
@@ -65,7 +65,7 @@ mod tests {
 
     fn catalogue(names: &[&str]) -> Result<Catalogue, MeasureError> {
         let object = |name: &&str| Object::new(*name, "text/plain", Bytes::new(1));
-        let page = Page { objects: names.iter().map(object).collect(), hosts: vec![Page::HOST.to_owned()] };
+        let page = Page { objects: names.iter().map(object).collect(), hosts: vec![Page::HOST.into()] };
         Catalogue::new(&page, &Url::parse("http://server/").unwrap())
     }
 

@@ -69,8 +69,10 @@ impl Site {
         let catalogue = Catalogue::new(page, server)?;
         body::check(page)?;
         let objects = page.objects.iter().enumerate().map(|(index, object)| {
-            let refuse =
-                |_| MeasureError::Name { name: object.name.clone(), problem: "has a media type no header can carry" };
+            let refuse = |_| MeasureError::Name {
+                name: object.name.to_string(),
+                problem: "has a media type no header can carry",
+            };
             let media_type = HeaderValue::from_str(&object.media_type).map_err(refuse)?;
             let (body, header_bytes) = (Bytes::from(body::render(page, index, seed)), http.header_size(object));
             Ok(Served { media_type, body, header_bytes, think: object.think })

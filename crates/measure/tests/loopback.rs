@@ -245,7 +245,9 @@ async fn broken_answers_are_errors_that_name_the_object() {
         let (address, url, _requests) = canned(answer.as_bytes().to_vec()).await;
         for route in [Route::Direct(address), Route::Proxy(address)] {
             match load_from(&page(), http(HttpVersion::Http11, 6), &url, route).await.unwrap_err() {
-                MeasureError::Response { object, problem } => assert_eq!((&object, problem), (&name, expected.clone())),
+                MeasureError::Response { object, problem } => {
+                    assert_eq!((object.as_str(), problem), (name.as_str(), expected.clone()));
+                }
                 other => panic!("{other}"),
             }
         }
@@ -314,10 +316,10 @@ async fn what_the_client_does_not_know_is_refused_before_it_connects() {
     };
     assert_eq!(refused(&page, http(HttpVersion::Http3, 1)).await, "speaks HTTP/1.0 and 1.1 only");
     let mut scripted = Page::from_csv(SHEETS).unwrap();
-    scripted.objects[2].media_type = "text/javascript".to_owned();
+    scripted.objects[2].media_type = "text/javascript".into();
     assert_eq!(refused(&scripted, HttpConfig::DEFAULT).await, "runs no scripts");
     let mut two_hosts = Page::from_csv(SHEETS).unwrap();
-    two_hosts.hosts.push("other.test".to_owned());
+    two_hosts.hosts.push("other.test".into());
     assert_eq!(refused(&two_hosts, HttpConfig::DEFAULT).await, "knows one host");
     let served = Site::new(&two_hosts, &HttpConfig::DEFAULT, &url, SEED).map(drop).unwrap_err();
     assert_eq!(served.to_string(), "a page on 2 hosts; the origin is one");

@@ -126,7 +126,7 @@ mod tests {
         };
         assert_eq!(reason(|scenario| scenario.http.tls = Tls::V12), "no published formula knows TLS");
         assert_eq!(reason(|scenario| scenario.http.dns = Dns::Near), "no published formula knows DNS");
-        let hosts = reason(|scenario| scenario.page.hosts.push("other.test".to_owned()));
+        let hosts = reason(|scenario| scenario.page.hosts.push("other.test".into()));
         assert_eq!(hosts, "no published formula knows several hosts");
         let thinks = reason(|scenario| scenario.page.objects[1].think = Duration::from_millis(1));
         assert_eq!(thinks, "no published formula knows servers and browsers that think");

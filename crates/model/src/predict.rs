@@ -300,7 +300,7 @@ pub(crate) mod tests {
             tcp: TcpConfig::of(Profile::Linux),
             page: Page {
                 objects: sizes.iter().map(|size| Object::new("", "", Bytes::new(*size))).collect(),
-                hosts: vec![Page::HOST.to_owned()],
+                hosts: vec![Page::HOST.into()],
             },
             page_notes: Vec::new(),
             page_is_sealed: false,

@@ -127,7 +127,7 @@ impl Log {
         }
         object.response_header_bytes = Some(Bytes::ZERO);
         object.think = time.mul_f64(self.server_time);
-        Page { objects: vec![object], hosts: vec![Page::HOST.to_owned()] }
+        Page { objects: vec![object], hosts: vec![Page::HOST.into()] }
     }
 }
 

@@ -116,7 +116,7 @@ fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
         server.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
     }
     let client = |(number, (name, server)): (u32, (&str, Server))| {
-        let page = Page { objects: server.objects, hosts: vec![name.to_owned()] };
+        let page = Page { objects: server.objects, hosts: vec![name.into()] };
         Client::log(0, number, page, server.arrivals, tcp(&scenario.tcp, &log.hosts, name))
     };
     ((0..).zip(servers).map(client).collect(), all.len() as u64, span)

@@ -494,7 +494,7 @@ fn page_of_a_thousand_parts(hosts: usize) -> Page {
         Object { reference, host: number % hosts, ..Object::new(format!("i{number}.png"), "image/png", size) }
     };
     let document = Object::new("index.html", "text/html", Bytes::kb(200));
-    let names = (0..hosts).map(|host| format!("h{host}.example")).collect();
+    let names = (0..hosts).map(|host| format!("h{host}.example").into()).collect();
     Page::new(core::iter::once(document).chain((1..=1000).map(part)).collect(), names).expect("a page")
 }
 

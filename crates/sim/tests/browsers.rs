@@ -159,7 +159,7 @@ fn deep_page() -> Page {
     add("f", "font/woff2", sheet, 30_000, 25_000);
     let more = add("j", "text/javascript", script, 90_000, 40_000);
     (0..6).for_each(|_| _ = add("i", "image/jpeg", more, 40_000, 70_000));
-    Page::new(objects, vec![Page::HOST.to_owned()]).expect("a page")
+    Page::new(objects, vec![Page::HOST.into()]).expect("a page")
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn chain_beside_an_image(version: &str, loss: &str, runs: u32) -> f64 {
     objects.push(named("image.png".to_owned(), "image/png", 0, 400_000));
     objects.push(named("s2.js".to_owned(), "text/javascript", 0, 500));
     objects.extend((3..40).map(|number| named(format!("s{number}.js"), "text/javascript", number - 1, 500)));
-    scenario.page = Page::new(objects, vec![Page::HOST.to_owned()]).expect("a page");
+    scenario.page = Page::new(objects, vec![Page::HOST.into()]).expect("a page");
     let loads = simulate(&scenario, 1).loads;
     loads.iter().map(|load| load.page_load_s).sum::<f64>() / f64::from(u32::try_from(loads.len()).expect("few"))
 }
@@ -377,7 +377,7 @@ fn a_script_overtakes_the_image_that_was_asked_for_before_it() {
             named("a.js", "text/javascript", 20_000, 100_000),
         ];
         let objects = [document].into_iter().chain(others).collect();
-        scenario.page = Page::new(objects, vec![Page::HOST.to_owned()]).expect("a page");
+        scenario.page = Page::new(objects, vec![Page::HOST.into()]).expect("a page");
         let load = simulate(&scenario, 1).loads.remove(0);
         let end = |name: &str| load.objects.iter().find(|object| object.name == name).expect("it is there").end_s;
         let [first, second, script] = ["first.png", "second.png", "a.js"].map(end);

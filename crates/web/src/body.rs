@@ -46,7 +46,7 @@ fn url(page: &Page, by: &Object, object: &Object, language: Language) -> String 
     } else if language == Language::Script || by.name.contains('/') {
         format!("/{name}")
     } else {
-        name.clone()
+        name.to_string()
     }
 }
 
@@ -81,7 +81,7 @@ fn room(object: &Object) -> (u64, u64) {
 fn no_room(page: &Page, referrer: usize, index: usize, needed: Bytes) -> PageError {
     let (by, object) = (&page.objects[referrer], &page.objects[index]);
     let offset = object.reference.map_or(Bytes::ZERO, |reference| reference.offset);
-    let (referrer, name) = (by.name.clone(), object.name.clone());
+    let (referrer, name) = (by.name.to_string(), object.name.to_string());
     PageError::Reference { referrer, name, offset, needed, size: by.size }
 }
 

@@ -20,6 +20,8 @@
 use crate::{HttpConfig, HttpVersion, Page, Priority};
 use core::cmp::Reverse;
 use farhop_units::look_at;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Requests of HTTP/2 and 3 that a connection carries at once: the least that RFC 9113 §6.5.2 recommends servers to allow, and what
@@ -54,16 +56,16 @@ pub enum LoaderAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     priority: Priority,
-    place: usize,
+    place: u32,
 }
 
 /// What the loader has to know of an object.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    host: usize,
+    host: u32,
     priority: Priority,
     /// Place in the order of discovery, once it is known.
-    place: Option<usize>,
+    place: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,20 +73,64 @@ struct Connection {
     number: usize,
     /// `None` if the page has nothing at its host.
     host: Option<usize>,
-    name: String,
+    name: SmolStr,
     is_up: bool,
     /// What it has been asked for and has not yet answered, oldest first.
-    outstanding: VecDeque<Turn>,
+    outstanding: Outstanding,
+}
+
+/// Objects that were asked for on a connection, oldest first. Mostly it is one.
+#[derive(Debug, Clone, Default)]
+struct Outstanding {
+    first: Option<Turn>,
+    others: VecDeque<Turn>,
+}
+
+impl Outstanding {
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn push(&mut self, turn: Turn) {
+        if self.is_empty() {
+            self.first = Some(turn);
+        } else {
+            self.others.push_back(turn);
+        }
+    }
+
+    /// Takes out what has this place; returns whether it was there.
+    fn remove(&mut self, place: u32) -> bool {
+        if self.first.take_if(|turn| turn.place == place).is_some() {
+            self.first = self.others.pop_front();
+            return true;
+        }
+        let index = self.others.iter().position(|turn| turn.place == place);
+        index.and_then(|index| self.others.remove(index)).is_some()
+    }
+}
+
+impl IntoIterator for Outstanding {
+    type Item = Turn;
+    type IntoIter = core::iter::Chain<core::option::IntoIter<Turn>, std::collections::vec_deque::IntoIter<Turn>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.others)
+    }
 }
 
 /// What there is to ask of a host, and by what.
 #[derive(Debug, Clone, Default)]
 struct Pool {
-    name: String,
+    name: SmolStr,
     /// What has not been asked for yet.
     waiting: BinaryHeap<Reverse<Turn>>,
     /// Connections that are up, in order: how many responses each owes, and its number. The first is the one to ask next.
-    up: Vec<(usize, usize)>,
+    up: SmallVec<[(usize, usize); 2]>,
     /// Connections that are being opened.
     opening: usize,
 }
@@ -107,27 +153,28 @@ impl Pool {
     }
 
     /// Has nothing to ask for, of a host with this name.
-    fn begin(&mut self, name: &str) {
-        name.clone_into(&mut self.name);
+    fn begin(&mut self, name: &SmolStr) {
+        self.name.clone_from(name);
         self.waiting.clear();
         self.up.clear();
         self.opening = 0;
     }
 }
 
-/// The browser's decisions for the pages of one client.
+/// The browser's decisions for the pages of one client. Lists that are mostly short are where the loader is, so that thousands of loaders are
+/// not looked for all over memory.
 #[derive(Debug, Clone)]
 pub struct Loader {
     http: HttpConfig,
-    objects: Vec<Wanted>,
+    objects: SmallVec<[Wanted; 8]>,
     /// Known objects in the order in which they became known.
-    discovered: Vec<usize>,
-    pools: Vec<Pool>,
+    discovered: SmallVec<[u32; 8]>,
+    pools: SmallVec<[Pool; 1]>,
     /// Objects in all pools that wait.
     waiting: usize,
     received: usize,
     /// Every connection that counts against the limits, in the order of their numbers.
-    connections: Vec<Connection>,
+    connections: SmallVec<[Connection; 2]>,
     next_connection: usize,
     to_close: VecDeque<usize>,
 }
@@ -137,12 +184,12 @@ impl Loader {
     pub fn new(http: HttpConfig, page: &Page) -> Self {
         let mut loader = Self {
             http,
-            objects: Vec::new(),
-            discovered: Vec::new(),
-            pools: Vec::new(),
+            objects: SmallVec::new(),
+            discovered: SmallVec::new(),
+            pools: SmallVec::new(),
             waiting: 0,
             received: 0,
-            connections: Vec::new(),
+            connections: SmallVec::new(),
             next_connection: 0,
             to_close: VecDeque::new(),
         };
@@ -156,7 +203,7 @@ impl Loader {
         let wanted = |object: &crate::Object| {
             // HTTP/1 keeps to the order of discovery: all its requests are of one priority.
             let priority = if self.http.version.is_multiplexed() { object.priority() } else { Priority::Other };
-            Wanted { host: object.host, priority, place: None }
+            Wanted { host: index(object.host), priority, place: None }
         };
         self.objects.clear();
         self.objects.extend(page.objects.iter().map(wanted));
@@ -170,9 +217,12 @@ impl Loader {
 
     /// Sorts the connections into the pools of a new page.
     fn keep_connections(&mut self) {
-        let owing = |connection: &Connection| !connection.outstanding.is_empty();
-        let closed = self.connections.extract_if(.., |connection| owing(connection));
-        self.to_close.extend(closed.map(|connection| connection.number));
+        let Self { connections, to_close, .. } = self;
+        connections.retain(|connection| {
+            let owes = !connection.outstanding.is_empty();
+            to_close.extend(owes.then_some(connection.number));
+            !owes
+        });
         for connection in &mut self.connections {
             connection.host = self.pools.iter().position(|pool| pool.name == connection.name);
             match connection.host.map(|host| &mut self.pools[host]) {
@@ -186,13 +236,13 @@ impl Loader {
     /// The client has learned of `object`; the order of calls is the order of priority. Learning of it again changes nothing, nor does
     /// an object that the page does not have.
     pub fn discover(&mut self, object: usize) {
-        let place = self.discovered.len();
+        let place = index(self.discovered.len());
         let Some(wanted) = self.objects.get_mut(object).filter(|wanted| wanted.place.is_none()) else { return };
         wanted.place = Some(place);
         let turn = Turn { priority: wanted.priority, place };
-        self.pools[wanted.host].waiting.push(Reverse(turn));
+        self.pools[wanted.host as usize].waiting.push(Reverse(turn));
         self.waiting += 1;
-        self.discovered.push(object);
+        self.discovered.push(index(object));
     }
 
     /// The connection can carry requests now.
@@ -212,12 +262,13 @@ impl Loader {
 
     /// The response with `object` has arrived in full on the connection.
     pub fn response_complete(&mut self, connection: usize, object: usize) {
-        let turn = self.objects.get(object).and_then(|wanted| wanted.place);
+        let Some(turn) = self.objects.get(object).and_then(|wanted| wanted.place) else { return };
         let Some(place) = self.place(connection) else { return };
         let state = &mut self.connections[place];
-        let Some(index) = state.outstanding.iter().position(|asked| Some(asked.place) == turn) else { return };
         let before = state.outstanding.len();
-        state.outstanding.remove(index);
+        if !state.outstanding.remove(turn) {
+            return;
+        }
         self.received += 1;
         let Some(pool) = state.host.map(|host| &mut self.pools[host]) else { return };
         pool.remove(before, connection);
@@ -229,19 +280,20 @@ impl Loader {
         }
     }
 
-    /// Asks memory for where its lists are: whoever has thousands of loaders does that before something happens to one, then asks for what is
-    /// in them ([`Self::look_at_response`]).
+    /// Asks memory for what is here: whoever has thousands of loaders does that before something happens to one, then asks for what a response
+    /// needs ([`Self::look_at_response`]).
     pub fn look_at(&self) {
         look_at(&self.objects);
         look_at(&self.pools);
         look_at(&self.connections);
+        look_at(&self.received);
     }
 
     /// Asks memory for what a response with `object` needs when it ends, which mostly is of the first host.
     pub fn look_at_response(&self, object: usize) {
         self.objects.get(object).into_iter().for_each(look_at);
-        self.pools.first().into_iter().for_each(look_at);
-        self.connections.first().into_iter().for_each(look_at);
+        self.pools.first().into_iter().for_each(|pool| look_at(&pool.up));
+        self.connections.iter().take(2).for_each(|connection| look_at(&connection.outstanding));
     }
 
     /// The connection has gone away, or could not be opened; what it had not answered waits again, in its old place.
@@ -301,8 +353,8 @@ impl Loader {
         pool.insert(depth + 1, connection);
         self.waiting -= 1;
         let place = self.place(connection)?;
-        self.connections[place].outstanding.push_back(turn);
-        Some(LoaderAction::Request { connection, object: self.discovered[turn.place] })
+        self.connections[place].outstanding.push(turn);
+        Some(LoaderAction::Request { connection, object: self.discovered[turn.place as usize] as usize })
     }
 
     /// Opens a connection if more objects wait at a host than connections are being opened to it and the limit allows one.
@@ -319,7 +371,7 @@ impl Loader {
         pool.opening += 1;
         let number = self.next_connection;
         self.next_connection += 1;
-        let (name, outstanding) = (pool.name.clone(), VecDeque::new());
+        let (name, outstanding) = (pool.name.clone(), Outstanding::default());
         self.connections.push(Connection { number, host: Some(host), name, is_up: false, outstanding });
         Some(LoaderAction::Open { connection: number, host })
     }
@@ -338,6 +390,11 @@ impl Loader {
         let pools = self.pools.iter().enumerate().filter(|(_, pool)| ready(pool));
         pools.filter_map(|(host, pool)| Some((pool.first()?, host))).min().map(|(_, host)| host)
     }
+}
+
+/// A number of something that a page has, of which there are fewer.
+fn index(number: usize) -> u32 {
+    u32::try_from(number).expect("pages have fewer")
 }
 
 #[cfg(test)]

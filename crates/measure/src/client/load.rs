@@ -233,7 +233,7 @@ impl<'a> Load<'a> {
         let objects = &self.plan.page.objects;
         let is_named = |object: usize| objects[object].reference.is_some_and(|by| by.object == referrer);
         let names = self.names_where(|object| is_named(object) && self.discovered[object].is_none());
-        let referrer = objects[referrer].name.clone();
+        let referrer = objects[referrer].name.to_string();
         if names.is_empty() { Ok(()) } else { Err(MeasureError::Undiscovered { referrer, names }) }
     }
 
@@ -244,10 +244,10 @@ impl<'a> Load<'a> {
 
     fn names_where(&self, holds: impl Fn(usize) -> bool) -> Vec<String> {
         let objects = self.plan.page.objects.iter().enumerate();
-        objects.filter(|(index, _)| holds(*index)).map(|(_, object)| object.name.clone()).collect()
+        objects.filter(|(index, _)| holds(*index)).map(|(_, object)| object.name.to_string()).collect()
     }
 
     fn broken(&self, object: usize, problem: ResponseProblem) -> MeasureError {
-        MeasureError::Response { object: self.plan.page.objects[object].name.clone(), problem }
+        MeasureError::Response { object: self.plan.page.objects[object].name.to_string(), problem }
     }
 }

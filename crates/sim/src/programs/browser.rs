@@ -12,8 +12,7 @@ use super::connections::{Action, Connections};
 use crate::legs::{Exchange, Message};
 use farhop_results::ObjectTiming;
 use farhop_units::{Bytes, Instant, look_at};
-use farhop_web::{HttpConfig, Loader, LoaderAction, Page};
-use std::collections::VecDeque;
+use farhop_web::{HttpConfig, Loader, LoaderAction, Named, Page};
 use std::time::Duration;
 
 /// What is known of one object's load.
@@ -27,6 +26,8 @@ struct Progress {
     /// How much of the body can be read, as of the last of these.
     body: Bytes,
     connection: usize,
+    /// Of what bodies name, what this one does and has not been read so far.
+    names: (u32, u32),
     discovered: Option<Instant>,
     connect: Option<Instant>,
     request: Option<Instant>,
@@ -42,8 +43,8 @@ pub(crate) struct Browser {
     loader: Loader,
     connections: Connections,
     objects: Vec<Progress>,
-    /// For each object, what its body names and has not been read so far: how much must be read, and the object it names.
-    references: Vec<VecDeque<(Bytes, usize)>>,
+    /// What the page's bodies name, in the order of [`Named`].
+    named: Vec<Named>,
     /// Objects that are known and will be asked for when the browser has had its time.
     delayed: Vec<(Instant, usize)>,
     /// Connections to be closed.
@@ -62,7 +63,7 @@ impl Browser {
             http,
             connections: Connections::new(http),
             objects: Vec::new(),
-            references: Vec::new(),
+            named: Vec::new(),
             delayed: Vec::new(),
             left: Vec::new(),
             began: now,
@@ -94,8 +95,21 @@ impl Browser {
         self.objects.clear();
         self.objects.resize(self.page.objects.len(), Progress::default());
         self.objects[0].discovered = Some(now);
-        self.references = self.page.references().into_iter().map(VecDeque::from).collect();
+        self.note_names();
         (self.began, self.has_news) = (now, true);
+    }
+
+    /// Sorts what bodies name.
+    fn note_names(&mut self) {
+        self.named.clear();
+        self.named.extend(self.page.named());
+        self.named.sort_unstable();
+        let mut first = 0;
+        for of_one in self.named.chunk_by(|one, next| one.by == next.by) {
+            let end = first + u32::try_from(of_one.len()).expect("pages have fewer objects");
+            self.objects[of_one[0].by].names = (first, end);
+            first = end;
+        }
     }
 
     /// The client wants an object that nothing names.
@@ -109,7 +123,6 @@ impl Browser {
     pub(crate) fn look_at(&self) {
         look_at(&self.objects);
         look_at(&self.page);
-        look_at(&self.references);
         look_at(&self.has_news);
         self.loader.look_at();
         self.connections.look_at();
@@ -126,7 +139,6 @@ impl Browser {
             look_at(&object.size);
             look_at(&object.response_header_bytes);
         }
-        self.references.get(number).into_iter().for_each(look_at);
         self.loader.look_at_response(number);
         self.connections.look_at_list();
     }
@@ -266,9 +278,9 @@ impl Browser {
     /// Until then nothing but how much of an object has come need be looked at.
     fn note_next(&mut self, object: usize) {
         let (progress, size) = (&mut self.objects[object], self.page.objects[object].size);
-        let next = match self.references[object].front() {
+        let next = match progress.next_name(&self.named) {
             _ if progress.first_byte.is_none() => Bytes::new(1),
-            Some((end, _)) => *end,
+            Some(name) => name.end,
             None => size,
         };
         let wanted = progress.response - size + next.min(size);
@@ -277,8 +289,7 @@ impl Browser {
 
     /// Learns of what the part of the body that has arrived names.
     fn discover(&mut self, now: Instant, referrer: usize) {
-        let read = self.objects[referrer].body;
-        while let Some((_, object)) = self.references[referrer].pop_front_if(|(end, _)| *end <= read) {
+        while let Some(object) = self.objects[referrer].read_name(&self.named) {
             self.objects[object].discovered = Some(now);
             let delay = self.page.objects[object].delay;
             if delay.is_zero() {
@@ -337,6 +348,19 @@ impl Browser {
 }
 
 impl Progress {
+    /// What the body names next, of what the page's bodies name.
+    fn next_name(&self, named: &[Named]) -> Option<Named> {
+        let (next, end) = self.names;
+        if next < end { named.get(next as usize).copied() } else { None }
+    }
+
+    /// Reads the next name, if it has come; returns what it names.
+    fn read_name(&mut self, named: &[Named]) -> Option<usize> {
+        let Named { object, .. } = self.next_name(named).filter(|name| name.end <= self.body)?;
+        self.names.0 += 1;
+        Some(object)
+    }
+
     fn timing(&self, name: &str) -> Option<ObjectTiming> {
         Some(ObjectTiming {
             name: name.to_owned(),
@@ -479,7 +503,7 @@ mod tests {
             let mut browser = asking(1, HttpConfig { persistence, ..HTTP }, |_| {});
             browser.received(at(20), 0, part(0, response()));
             let mut elsewhere = Page::uniform(1, Bytes::new(1000)).expect("fits");
-            elsewhere.hosts = vec!["elsewhere".to_owned()];
+            elsewhere.hosts = vec!["elsewhere".into()];
             browser.next_page(at(30), elsewhere);
             let close = persistence.is_none().then_some(Action::Close { connection: 0 });
             let expected: Vec<_> = close.into_iter().chain([Action::Open { connection: 1, host: 0 }]).collect();

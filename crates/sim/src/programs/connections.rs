@@ -4,6 +4,8 @@
 use super::keys::{ClientKeys, Step};
 use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::{Dns, HttpConfig};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 use std::collections::VecDeque;
 
 /// What a browser wants done.
@@ -26,7 +28,7 @@ pub(crate) enum Action {
 struct Connection {
     /// What the loader calls it.
     number: usize,
-    host: String,
+    host: SmolStr,
     /// Where the host stood in the page when the connection was wanted.
     place: usize,
     wanted: Instant,
@@ -43,15 +45,15 @@ struct Connection {
 #[derive(Debug)]
 pub(super) struct Connections {
     http: HttpConfig,
-    list: Vec<Connection>,
+    list: SmallVec<[Connection; 2]>,
     /// Names that are or are being resolved, and whether they are.
-    names: Vec<(String, bool)>,
+    names: Vec<(SmolStr, bool)>,
     todo: VecDeque<Action>,
 }
 
 impl Connections {
-    pub(super) const fn new(http: HttpConfig) -> Self {
-        Self { http, list: Vec::new(), names: Vec::new(), todo: VecDeque::new() }
+    pub(super) fn new(http: HttpConfig) -> Self {
+        Self { http, list: SmallVec::new(), names: Vec::new(), todo: VecDeque::new() }
     }
 
     /// Asks memory for where the list is.
@@ -70,10 +72,9 @@ impl Connections {
     }
 
     /// A connection to the host at this place of the page is wanted.
-    pub(super) fn want(&mut self, now: Instant, number: usize, place: usize, host: &str) {
+    pub(super) fn want(&mut self, now: Instant, number: usize, place: usize, host: &SmolStr) {
         let keys = ClientKeys::new(self.http.key_flights());
-        let host = host.to_owned();
-        let is_known = self.look_up(&host, place);
+        let (host, is_known) = (host.clone(), self.look_up(host, place));
         self.list.push(Connection { number, host, place, wanted: now, leg: None, keys, used: false, idle_end: None });
         if is_known {
             self.todo.push_back(Action::Open { connection: number, host: place });
@@ -81,7 +82,7 @@ impl Connections {
     }
 
     /// Whether the address of a host is known; if nobody has asked for it so far somebody shall.
-    fn look_up(&mut self, host: &str, place: usize) -> bool {
+    fn look_up(&mut self, host: &SmolStr, place: usize) -> bool {
         if self.http.dns == Dns::None {
             return true;
         }
@@ -89,7 +90,7 @@ impl Connections {
             return *is_known;
         }
         let name = u32::try_from(self.names.len()).expect("pages have fewer hosts");
-        self.names.push((host.to_owned(), false));
+        self.names.push((host.clone(), false));
         self.todo.push_back(Action::Resolve { name, host: place });
         false
     }
@@ -159,7 +160,7 @@ impl Connections {
     }
 
     /// Connections to other hosts than these.
-    pub(super) fn to_others(&self, hosts: &[String]) -> Vec<usize> {
+    pub(super) fn to_others(&self, hosts: &[SmolStr]) -> Vec<usize> {
         let others = self.list.iter().filter(|connection| !hosts.contains(&connection.host));
         others.map(|connection| connection.number).collect()
     }
@@ -198,7 +199,7 @@ mod tests {
     fn a_name_is_asked_for_once_and_all_connections_to_it_wait() {
         let mut connections = connections(HttpConfig { dns: Dns::Far, ..HttpConfig::DEFAULT });
         for (number, place, host) in [(0, 0, "a.test"), (1, 0, "a.test"), (2, 1, "b.test")] {
-            connections.want(Instant::START, number, place, host);
+            connections.want(Instant::START, number, place, &host.into());
         }
         let asked = [Action::Resolve { name: 0, host: 0 }, Action::Resolve { name: 1, host: 1 }];
         assert_eq!(actions(&mut connections), asked);
@@ -206,7 +207,7 @@ mod tests {
         let open = [0, 1].map(|connection| Action::Open { connection, host: 0 });
         assert_eq!(actions(&mut connections), open);
         connections.opened(0, 7);
-        connections.want(Instant::START, 3, 0, "a.test");
+        connections.want(Instant::START, 3, 0, &"a.test".into());
         assert_eq!(actions(&mut connections), [Action::Open { connection: 3, host: 0 }], "it is known now");
         assert_eq!((connections.forget(2), connections.leg(0)), (None, Some(7)));
         connections.resolved(1);
@@ -217,7 +218,7 @@ mod tests {
     fn requests_wait_for_keys() {
         for (tls, rounds) in [(Tls::None, 0), (Tls::V12, 2), (Tls::V13, 1)] {
             let mut connections = connections(HttpConfig { tls, ..HttpConfig::DEFAULT });
-            connections.want(Instant::START, 0, 0, "a.test");
+            connections.want(Instant::START, 0, 0, &"a.test".into());
             assert_eq!(actions(&mut connections), [Action::Open { connection: 0, host: 0 }]);
             let (mut is_up, mut said) = (connections.connected(0), 0);
             while let Some(Action::Agree { .. }) = connections.poll() {

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn sheets_are_not_read() {
         let mut page = Page::uniform(3, Bytes::new(SIZE)).expect("fits");
-        page.objects[1].media_type = "text/css".to_owned();
+        page.objects[1].media_type = "text/css".into();
         page.objects[2].reference.as_mut().expect("it is named").object = 1;
         let mut prefetcher = Prefetcher::new(Duty::Fetch);
         prefetcher.begin(&page, &HTTP);

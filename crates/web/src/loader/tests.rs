@@ -5,6 +5,7 @@ use super::*;
 use crate::{Object, Reference};
 use farhop_units::Bytes;
 use proptest::prelude::*;
+use smol_str::format_smolstr;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A document with objects at these hosts, of these media types.
@@ -15,7 +16,7 @@ fn page(objects: &[(usize, &str)]) -> Page {
         Object { host, reference, ..Object::new(format!("o{index}"), media_type, Bytes::new(1)) }
     };
     let hosts = objects.iter().map(|(host, _)| *host).max().unwrap_or_default();
-    let hosts = (0..=hosts).map(|host| format!("h{host}.test")).collect();
+    let hosts = (0..=hosts).map(|host| format_smolstr!("h{host}.test")).collect();
     Page::new(objects.iter().enumerate().map(object).collect(), hosts).unwrap()
 }
 
@@ -222,7 +223,7 @@ fn the_next_page_finds_the_connections_of_its_hosts() {
     (0..2).for_each(|number| loader.response_complete(number, number));
     // Host 1 of the first page is host 0 of this one.
     let mut next = page(&[(0, "text/html"), (1, "image/png")]);
-    next.hosts = vec!["h1.test".to_owned(), "h9.test".to_owned()];
+    next.hosts = vec!["h1.test".into(), "h9.test".into()];
     loader.next_page(&next);
     loader.discover(1);
     let found = [Close { connection: 2 }, Request { connection: 1, object: 0 }, Open { connection: 3, host: 1 }];

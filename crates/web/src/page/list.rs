@@ -11,6 +11,7 @@ use super::{MAX_SIZE, Object, Page, PageError, Reference};
 use crate::body;
 use farhop_units::{Bytes, duration};
 use serde::Deserialize;
+use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -43,7 +44,7 @@ struct Record {
 #[derive(Default)]
 struct Reading {
     objects: Vec<Object>,
-    hosts: Vec<String>,
+    hosts: Vec<SmolStr>,
     places: BTreeMap<String, usize>,
 }
 
@@ -108,13 +109,13 @@ const COLUMNS: &[Column] = &[
         "referrer",
         |page, index| {
             let by = page.objects[index].reference.map_or(0, |reference| reference.object);
-            if by == 0 { String::new() } else { page.objects[by].name.clone() }
+            if by == 0 { String::new() } else { page.objects[by].name.to_string() }
         },
         |page| page.objects.iter().any(|object| object.reference.is_some_and(|reference| reference.object > 0)),
     ),
     (
         "host",
-        |page, index| page.hosts[page.objects[index].host].clone(),
+        |page, index| page.hosts[page.objects[index].host].to_string(),
         |page| page.objects.iter().any(|object| page.hosts[object.host] != Page::HOST),
     ),
     (
@@ -213,7 +214,7 @@ impl Reading {
             return 0;
         };
         self.hosts.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.hosts.push(name);
+            self.hosts.push(name.into());
             self.hosts.len() - 1
         })
     }

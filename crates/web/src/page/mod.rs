@@ -14,6 +14,7 @@ pub use media::{Language, Priority, is_font};
 
 use crate::body;
 use farhop_units::Bytes;
+use smol_str::{SmolStr, format_smolstr};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -23,16 +24,16 @@ pub struct Page {
     /// The objects, each after the one that names it; never empty.
     pub objects: Vec<Object>,
     /// Names of the hosts that have them; never empty.
-    pub hosts: Vec<String>,
+    pub hosts: Vec<SmolStr>,
 }
 
 /// One object of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// Name, which is also the path on the host without the leading slash.
-    pub name: String,
+    pub name: SmolStr,
     /// Media type, e.g. `image/png`.
-    pub media_type: String,
+    pub media_type: SmolStr,
     /// Size of the body.
     pub size: Bytes,
     /// Where the object's name stands; `None` for the document itself.
@@ -58,6 +59,17 @@ pub struct Reference {
     pub offset: Bytes,
     /// How much of that body must have arrived for the reference to be known.
     pub end: Bytes,
+}
+
+/// An object that another one names. What is less is named by an earlier object, or known earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    /// Index of the object whose body names it.
+    pub by: usize,
+    /// How much of that body must have arrived for it to be known.
+    pub end: Bytes,
+    /// Its index.
+    pub object: usize,
 }
 
 /// Why a page cannot be.
@@ -114,7 +126,7 @@ pub(crate) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 impl Object {
     /// An object of `size` on the page's first host, named by nothing so far, with the scenario's requests and headers, for which
     /// nobody thinks.
-    pub fn new(name: impl Into<String>, media_type: impl Into<String>, size: Bytes) -> Self {
+    pub fn new(name: impl Into<SmolStr>, media_type: impl Into<SmolStr>, size: Bytes) -> Self {
         Self {
             name: name.into(),
             media_type: media_type.into(),
@@ -143,7 +155,7 @@ impl Page {
     /// # Errors
     /// No object, too many, or one that does not fit into the graph: named by nothing, by something after it, or by what can name
     /// nothing; known beyond the end of what names it; at a host that is not there; larger or slower than anything real.
-    pub fn new(objects: Vec<Object>, hosts: Vec<String>) -> Result<Self, PageError> {
+    pub fn new(objects: Vec<Object>, hosts: Vec<SmolStr>) -> Result<Self, PageError> {
         let document = objects.first().ok_or(PageError::Empty)?;
         if objects.len() > MAX_OBJECTS {
             return Err(PageError::TooMany(objects.len()));
@@ -172,11 +184,11 @@ impl Page {
         }
         let room = size.get().saturating_sub(body::PRELUDE_BYTES.get());
         let spacing = room / (objects as u64).saturating_sub(1).max(1);
-        let mut page = Self { objects: Vec::with_capacity(objects), hosts: vec![Self::HOST.to_owned()] };
+        let mut page = Self { objects: Vec::with_capacity(objects), hosts: vec![SmolStr::new_static(Self::HOST)] };
         for index in 0..objects {
             let (name, media_type) = match index {
-                0 => ("index.html".to_owned(), "text/html"),
-                _ => (format!("i{index}.png"), "image/png"),
+                0 => (SmolStr::new_static("index.html"), "text/html"),
+                _ => (format_smolstr!("i{index}.png"), "image/png"),
             };
             page.objects.push(Object::new(name, media_type, size));
             if let Some(before) = (index as u64).checked_sub(1) {
@@ -207,13 +219,17 @@ impl Page {
     /// For each object what its body names, in the order in which it is known, with how much of the body must have arrived.
     pub fn references(&self) -> Vec<Vec<(Bytes, usize)>> {
         let mut references = vec![Vec::new(); self.objects.len()];
-        for (index, object) in self.objects.iter().enumerate() {
-            if let Some(reference) = object.reference {
-                references[reference.object].push((reference.end, index));
-            }
+        for Named { by, end, object } in self.named() {
+            references[by].push((end, object));
         }
         references.iter_mut().for_each(|named| named.sort_unstable());
         references
+    }
+
+    /// What names each object but the document, in the order of the objects.
+    pub fn named(&self) -> impl Iterator<Item = Named> {
+        let named = |(object, Reference { object: by, end, .. })| Named { by, end, object };
+        self.objects.iter().enumerate().filter_map(|(index, object)| Some((index, object.reference?))).map(named)
     }
 
     /// Checks what an object says of itself and of what is before it.
@@ -256,7 +272,7 @@ impl Page {
 }
 
 fn wrong(object: &Object, problem: String) -> PageError {
-    PageError::Object { name: object.name.clone(), problem }
+    PageError::Object { name: object.name.to_string(), problem }
 }
 
 #[cfg(test)]
@@ -264,7 +280,7 @@ mod tests {
     use super::*;
 
     fn page(objects: Vec<Object>) -> Result<Page, PageError> {
-        Page::new(objects, vec![Page::HOST.to_owned()])
+        Page::new(objects, vec![Page::HOST.into()])
     }
 
     fn named(name: &str, media_type: &str, by: usize, end: u64) -> Object {

@@ -4,12 +4,13 @@ use crate::distribution::Distribution;
 use crate::page::{MAX_SIZE, MAX_TIME};
 use crate::{MAX_OBJECTS, Object, Page, Reference};
 use farhop_units::{Bytes, random::Dice};
+use smol_str::{SmolStr, SmolStrBuilder};
 use std::time::Duration;
 
 /// An object as a model describes it.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    pub(super) name: String,
+    pub(super) name: SmolStr,
     pub(super) media_type: &'static str,
     pub(super) size: Bytes,
     /// Size of the request.
@@ -27,7 +28,7 @@ pub(super) struct Draft {
 /// The page of these objects on this many hosts. This is the one place that knows what a [`Page`] is made of; sizes and times beyond what
 /// a page may have are cut.
 pub(super) fn page(drafts: impl Iterator<Item = Draft>, hosts: usize) -> Page {
-    let name = |host: usize| if host == 0 { Page::HOST.to_owned() } else { numbered("host", host, "") };
+    let name = |host: usize| if host == 0 { SmolStr::new_static(Page::HOST) } else { numbered("host", host, "") };
     Page { objects: drafts.map(object).collect(), hosts: (0..hosts).map(name).collect() }
 }
 
@@ -38,7 +39,7 @@ fn object(draft: Draft) -> Object {
     };
     Object {
         name: draft.name,
-        media_type: draft.media_type.to_owned(),
+        media_type: SmolStr::new_static(draft.media_type),
         size: draft.size.min(MAX_SIZE),
         reference: draft.named_by.map(reference),
         host: draft.host,
@@ -109,13 +110,13 @@ impl DocumentAndImages<'_> {
 
 impl Draft {
     /// An object on the document's host that nothing names, with the scenario's requests and heads.
-    pub(super) const fn new(name: String, media_type: &'static str, size: Bytes) -> Self {
+    pub(super) const fn new(name: SmolStr, media_type: &'static str, size: Bytes) -> Self {
         Self { name, media_type, size, request: None, header: None, host: 0, named_by: None, delay: Duration::ZERO }
     }
 
     /// The document of a page.
     pub(super) fn document(size: Bytes) -> Self {
-        Self::new("index.html".to_owned(), "text/html", size)
+        Self::new(SmolStr::new_static("index.html"), "text/html", size)
     }
 }
 
@@ -136,19 +137,16 @@ pub(super) fn whole(count: f64) -> usize {
 }
 
 /// `i1.png`.
-pub(super) fn numbered(stem: &str, number: usize, extension: &str) -> String {
-    let mut name = String::with_capacity(stem.len() + MOST_DIGITS + extension.len());
+pub(super) fn numbered(stem: &str, number: usize, extension: &str) -> SmolStr {
+    let mut name = SmolStrBuilder::new();
     name.push_str(stem);
     push_digits(&mut name, number);
     name.push_str(extension);
-    name
+    name.finish()
 }
 
-/// Digits of the largest number.
-const MOST_DIGITS: usize = 20;
-
 /// Several times as fast as formatting, which the many names of pages would otherwise wait for.
-fn push_digits(text: &mut String, number: usize) {
+fn push_digits(text: &mut SmolStrBuilder, number: usize) {
     if number >= 10 {
         push_digits(text, number / 10);
     }

@@ -15,7 +15,7 @@ const REQUEST_BYTES: u64 = "GET  HTTP/1.1\r\nhost: \r\n\r\n".len() as u64;
 /// Where an object is; `None` if its name cannot be part of an address.
 pub(super) fn url(page: &Page, object: usize) -> Option<Url> {
     let object = &page.objects[object];
-    let host = page.hosts.get(object.host).map_or(Page::HOST, String::as_str);
+    let host = page.hosts.get(object.host).map_or(Page::HOST, |host| host);
     Url::parse(&format!("http://{host}/")).ok()?.join(&object.name).ok()
 }
 
@@ -89,8 +89,8 @@ mod tests {
             let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
             let scenario = farhop_scenario::open("demo", &assignments).expect("the assignments are right");
             let mut page = scenario.page;
-            page.objects[2].media_type = "text/css".to_owned();
-            page.objects[3].media_type = "text/javascript".to_owned();
+            page.objects[2].media_type = "text/css".into();
+            page.objects[3].media_type = "text/javascript".into();
             body::check(&page).expect("there is room for every name");
             let line = Line { terminal: 0, server: 0 };
             let want = Want { client: 0, line, page: Arc::new(page.clone()), object: 0 };

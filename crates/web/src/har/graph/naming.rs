@@ -2,6 +2,7 @@
 
 use crate::har::Entry;
 use crate::page::{Language, is_host, is_media_type, is_name};
+use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use url::{Position, Url};
@@ -11,7 +12,7 @@ const LONGEST: usize = 80;
 
 /// Gives every object a name of its own, and every host its number.
 pub(super) struct Naming<'a> {
-    pub(super) hosts: Vec<String>,
+    pub(super) hosts: Vec<SmolStr>,
     numbers: BTreeMap<String, usize>,
     /// How often a name was wanted so far.
     wanted: BTreeMap<String, usize>,
@@ -36,7 +37,7 @@ impl<'a> Naming<'a> {
         let next = self.numbers.len();
         let number = *self.numbers.entry(text.clone()).or_insert(next);
         if number == next {
-            self.hosts.push(text);
+            self.hosts.push(text.into());
         }
         number
     }

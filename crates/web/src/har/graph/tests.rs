@@ -210,8 +210,8 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
     let pages = json!([{"id": "p1", "title": "A"}, {"id": "p2", "title": "B"}]);
     let har = Har::parse(json!({"log": {"pages": pages, "entries": entries}}).to_string().as_bytes()).unwrap();
     let hosts = |id: Option<&str>| Page::from_har(&har, id).map(|graph| (graph.page.hosts, graph.page.objects.len()));
-    assert_eq!(hosts(None), Ok((vec!["a.test".to_owned()], 2)), "what belongs to none belongs to the first");
-    assert_eq!(hosts(Some("p2")), Ok((vec!["b.test".to_owned()], 1)));
+    assert_eq!(hosts(None), Ok((vec!["a.test".into()], 2)), "what belongs to none belongs to the first");
+    assert_eq!(hosts(Some("p2")), Ok((vec!["b.test".into()], 1)));
     let known = "no page \"p3\" in the recording; accepted: \"p1\", \"p2\"";
     assert_eq!(hosts(Some("p3")).unwrap_err().to_string(), known);
     let navigation = ("/request/headers", json!([{"name": "Sec-Fetch-Dest", "value": "document"}]));
