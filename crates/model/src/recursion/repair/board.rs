@@ -258,15 +258,21 @@ impl Board {
     }
 
     /// An acknowledgement of all before `up_to`, sent when transmission `heard` was the last that had arrived. What was sent once
-    /// and ends before `point` counts as original.
-    pub(super) fn acknowledge(&mut self, now: Ticks, (up_to, heard): (u64, u64), point: u64) -> Covered {
+    /// and ends before `point` counts as original. The least round-trip time is given where packets have no numbers of their own.
+    pub(super) fn acknowledge(
+        &mut self,
+        now: Ticks,
+        (up_to, heard): (u64, u64),
+        point: u64,
+        least_rtt: Option<Ticks>,
+    ) -> Covered {
         let mut covered = Covered::default();
         while let Some(transmission) = self.transmissions.pop_front_if(|sent| sent.order <= heard) {
             if transmission.dropped {
                 self.dropped -= 1;
                 self.overtake(&transmission);
             } else {
-                self.arrive(now, &transmission, up_to, point, &mut covered);
+                self.arrive((now, least_rtt), &transmission, up_to, point, &mut covered);
             }
         }
         while let Some(segment) = self.segments.pop_front_if(|segment| segment.end <= up_to) {
@@ -313,14 +319,21 @@ impl Board {
         self.overtaken.push_back(Overtaken { number, order, at, arrivals: self.arrivals });
     }
 
-    fn arrive(&mut self, now: Ticks, sent: &Transmission, up_to: u64, point: u64, covered: &mut Covered) {
+    fn arrive(
+        &mut self,
+        (now, least_rtt): (Ticks, Option<Ticks>),
+        sent: &Transmission,
+        up_to: u64,
+        point: u64,
+        covered: &mut Covered,
+    ) {
         let (index, known) = (self.index(sent.number), sent.number >= self.first);
         let missed = |segment: &Segment| known && segment.fate != Fate::Arrived;
         let Some(segment) = self.segments.get(index).copied().filter(missed) else {
             covered.twice = Some(sent.end);
             return;
         };
-        self.latest = Some(Latest { order: sent.order, at: sent.at, rtt: now.since(sent.at) });
+        self.hear_of(now, &segment, sent, least_rtt);
         self.arrivals += u64::from(!sent.again);
         self.leave(&segment);
         self.segments[index].fate = Fate::Arrived;
@@ -339,6 +352,18 @@ impl Board {
             let times = if in_order { &mut covered.in_order } else { &mut covered.selective };
             *times = Some((times.map_or(sent.at, |times| times.0), sent.at));
         }
+    }
+
+    /// RFC 8985 §6.2 step 2: a segment has arrived. TCP does not know which of several transmissions: it takes the last one, unless no round
+    /// trip is as short as that would be (tcp_rack_advance()).
+    fn hear_of(&mut self, now: Ticks, segment: &Segment, sent: &Transmission, least_rtt: Option<Ticks>) {
+        let (order, at) = if least_rtt.is_some() { (segment.order, segment.at) } else { (sent.order, sent.at) };
+        let this = Latest { order, at, rtt: now.since(at) };
+        if segment.again && least_rtt.is_some_and(|least| this.rtt < least) {
+            return;
+        }
+        let later = self.latest.filter(|latest| latest.order > this.order);
+        self.latest = Some(later.map_or(this, |latest| Latest { rtt: this.rtt, ..latest }));
     }
 
     /// A segment is neither on the way nor lost any more.
@@ -385,6 +410,21 @@ impl Board {
                 self.lose(overtaken.number);
             }
             self.overtaken.pop_front();
+        }
+        self.lose_earlier(now, latest, patience)
+    }
+
+    /// The same of what is on the way and seems to be overtaken, as something sent again after it was thought to have arrived.
+    fn lose_earlier(&mut self, now: Ticks, latest: Latest, patience: Ticks) -> Option<Ticks> {
+        for place in 0..self.transmissions.partition_point(|sent| sent.order < latest.order) {
+            let Transmission { number, order, at, .. } = self.transmissions[place];
+            if !self.is_missed(&Overtaken { number, order, at, arrivals: 0 }) {
+                continue;
+            }
+            if at + latest.rtt + patience > now {
+                return Some(at + latest.rtt + patience);
+            }
+            self.lose(number);
         }
         None
     }
@@ -439,5 +479,32 @@ impl Board {
             }
         }
         self.lost = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Ticks = Ticks::from_millis;
+
+    /// Of four segments sent at once the first is thought to be lost and sent again 500 ms later, when all are on the way. It arrives so much
+    /// later than that; how many of the others are thought to be lost.
+    fn lost_with_the_first(later: u64, least_rtt: Option<Ticks>) -> usize {
+        let mut board = Board::new(None);
+        (0..4).for_each(|n| board.push(Ticks::ZERO, (n * 1000, (n + 1) * 1000), false));
+        board.lose_first();
+        board.repeat(MS(500));
+        let now = MS(500 + later);
+        board.acknowledge(now, (1000, 1), 0, least_rtt);
+        board.lose_overtaken(now, Ticks::ZERO);
+        board.lost()
+    }
+
+    #[test]
+    fn a_late_original_is_taken_for_what_was_sent_again() {
+        assert_eq!(lost_with_the_first(200, Some(MS(100))), 3, "the others were sent before it");
+        assert_eq!(lost_with_the_first(99, Some(MS(100))), 0, "no round trip is as short");
+        assert_eq!(lost_with_the_first(200, None), 0, "a packet's number says which it is");
     }
 }

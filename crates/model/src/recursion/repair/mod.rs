@@ -142,7 +142,8 @@ impl Repair {
         let (prior_in_flight, prior_lost) = (self.in_network(), self.board.total_lost());
         let advanced = ack.up_to > sender.acknowledged;
         let covered = if self.habits.sack {
-            self.board.acknowledge(now, (ack.up_to, heard), self.recover)
+            let least_rtt = (!self.habits.grants_quarters).then(|| sender.rtt.least.unwrap_or_default());
+            self.board.acknowledge(now, (ack.up_to, heard), self.recover, least_rtt)
         } else {
             self.board.acknowledge_by_number(now, ack.up_to)
         };
