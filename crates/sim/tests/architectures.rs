@@ -9,6 +9,7 @@ use farhop_units::Bytes;
 use farhop_units::random::{Dice, Stream};
 use farhop_web::users::User;
 use proptest::prelude::*;
+use std::time::Duration;
 
 fn scenario(name: &str, assignments: &[&str]) -> Scenario {
     let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
@@ -462,6 +463,19 @@ fn pages_of_each_version_are_pushed_when_predicted() {
     }
     errors.sort_by(f64::total_cmp);
     assert!(errors[14] < 0.001 && errors[27] < 0.01, "{errors:?}");
+}
+
+/// Times that are shorter than what hosts take decide nothing. In these pages most of what is asked for waits for what is pushed.
+#[test]
+fn a_page_takes_as_long_over_a_slightly_longer_link() {
+    for (number, version) in [(39, "1.0"), (19, "1.1")] {
+        let mut scenario = page_over_a_link(number, Architecture::Prefetch2013, version, "none");
+        for micros in (0..400).step_by(40) {
+            let off = off_the_prediction(&scenario, Architecture::Prefetch2013);
+            assert!(off.abs() < 0.005, "{number}, {micros} us longer: {:+.2} %", off * 100.0);
+            scenario.link.down.delay += Duration::from_micros(40);
+        }
+    }
 }
 
 /// Each version and each kind of keys comes over links and pages of all kinds.

@@ -25,7 +25,9 @@
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first; a wan or a lan slower than the link is passed
 //! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. What has come to
 //! the terminal waits for the windows of the client's connections there ([`super::near`]), and what has come unasked for a request over one of
-//! them: the terminal holds those that come before it, and none of them cost more than the lan.
+//! them: the terminal holds those that come before it, and none of them cost more than the lan. Over `prefetch-2013` all that the client asks for
+//! waits so for its turn on as many connections as there may be, of which one waits for each thing that has not come; what does not come unasked
+//! the terminal asks for then, over connections of its own.
 
 use super::habits::Habits;
 use super::near::Near;
@@ -124,6 +126,7 @@ impl Parameters {
                 // Of the client and of the terminal, which has what the client gets.
                 split.delays.response += split.program() * 2;
                 Self {
+                    near: Some(Near::lining_up(scenario, round_trip(&scenario.lan))),
                     outstanding: if version == HttpVersion::Http11Pipelined { usize::MAX } else { connections.max(1) },
                     pushed: usize::MAX,
                     pushed_rate: Some(rate),

@@ -387,4 +387,35 @@ mod tests {
         assert!(ends[1].0 < ends[0].1 + 2 * packet, "it is the next to leave: {ends:?}");
         assert!(ends[1].1 > Duration::from_secs(90), "{ends:?}");
     }
+    /// When each object of a page has come to the client, of 20 kB of a document and parts of 1 kB each at these hosts, which its beginning
+    /// names; from the end of the first.
+    fn parts_come(connections: usize, hosts: &[usize]) -> Vec<f64> {
+        let assignments = [&format!("http.connections={connections}"), "http.version=1.0", "wan.delay=50 ms"];
+        let assignments: Vec<String> = assignments.map(String::from).into();
+        let scenario = farhop_scenario::open("demo", &assignments).unwrap();
+        let parameters = Parameters::of_architecture(&scenario, Architecture::Prefetch2013, &Default::default());
+        let part = |host: &usize| WorkloadObject {
+            host: *host,
+            ..WorkloadObject::new(Bytes::new(1000), Some((0, Bytes::new(100))))
+        };
+        let document = WorkloadObject::new(Bytes::new(20_000), None);
+        let workload: Vec<_> = core::iter::once(document).chain(hosts.iter().map(part)).collect();
+        let mut recursion = Recursion::new();
+        recursion.load(&parameters, &Workload::new(&workload).unwrap()).unwrap();
+        let ends: Vec<f64> = recursion.objects().map(|object| object.end.unwrap().as_secs_f64()).collect();
+        ends[2..].iter().map(|end| end - ends[1]).collect()
+    }
+
+    #[test]
+    fn a_document_that_still_comes_takes_one_of_the_connections() {
+        // Each part takes two round trips of 100 ms behind the gateway: with a document that takes one, two at once and then the last.
+        assert!((0.09..0.12).contains(&parts_come(2, &[0, 0])[0]), "{:?}", parts_come(2, &[0, 0]));
+        assert!(parts_come(3, &[0, 0])[0] < 0.01);
+    }
+
+    #[test]
+    fn what_a_packet_names_is_asked_for_host_by_host() {
+        let ends = parts_come(6, &[0, 2, 1]);
+        assert!(ends[1] < ends[0], "{ends:?}");
+    }
 }

@@ -212,7 +212,11 @@ impl<'a> Load<'a> {
 
     /// Loads everything.
     pub(crate) fn run(&mut self) -> Ending {
-        self.buffers.browser.discover(0);
+        if self.lines_up() {
+            self.ask_near(0);
+        } else {
+            self.buffers.browser.discover(0);
+        }
         if self.parameters.is_unasked {
             self.send_unasked();
         } else {

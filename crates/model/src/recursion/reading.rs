@@ -93,7 +93,8 @@ impl Load<'_> {
     /// The browser asks for an object; of one that has come unasked it now has what has arrived.
     pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
         let clock = self.clock();
-        if self.answers_near() && self.buffers.browser.objects[object].pushed_by.is_some() {
+        if self.lines_up() || (self.answers_near() && self.buffers.browser.objects[object].pushed_by.is_some()) {
+            self.trigger = trigger;
             return self.ask_near(object);
         }
         self.buffers.browser.await_pushed(object);

@@ -247,7 +247,17 @@ impl Load<'_> {
         }
         let mut fetches =
             Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
-        for (order, &(at, object)) in self.workload.named_by(by).iter().take(most).enumerate() {
+        let mut named: Vec<(usize, (u64, usize))> =
+            self.workload.named_by(by).iter().copied().take(most).enumerate().collect();
+        if is_apart {
+            named.iter().for_each(|(_, (at, object))| self.buffers.contents.name(by, header + at, *object));
+        }
+        if is_like_a_browser(self.parameters) {
+            // Of what a packet of the document names it asks host by host, as browsers do.
+            let packet = |at: u64| (header + at).saturating_sub(1) / self.parameters.tcp.mss.get().max(1);
+            named.sort_by_key(|(_, (at, object))| (packet(*at), self.workload.object(*object).host));
+        }
+        for (order, (at, object)) in named {
             fetches.now = course.reaches(header + at, self.parameters);
             let (content, response) = (Content::Object(object), self.parameters.response(self.workload, object));
             let (ready, whole, behind) = fetches.next(self.parameters, self.workload.object(object), response);
@@ -266,9 +276,6 @@ impl Load<'_> {
             self.buffers.browser.expect(object, by, is_withheld);
             let exchange = Exchange { content, request: 0, response };
             self.make(Making { ready: if is_apart { whole } else { ready }, exchange, ..making });
-            if is_apart {
-                self.buffers.contents.name(by, header + at, object);
-            }
         }
     }
 
@@ -332,7 +339,9 @@ impl Fetches {
     fn new((now, skipped): (Ticks, Ticks), host: usize, mut document: Course, parameters: &Parameters) -> Self {
         let free = document.reaches(document.size, parameters);
         let behind = document.behind.unwrap_or_else(|| Behind::new(parameters));
-        Self { now, skipped, under_way: Vec::new(), connections: vec![(host, free, behind)] }
+        // The document is one of what it asks for at once if it is under way as long as its parts are named.
+        let under_way = if is_like_a_browser(parameters) { vec![(host, free)] } else { Vec::new() };
+        Self { now, skipped, under_way, connections: vec![(host, free, behind)] }
     }
 
     /// When the next object will be there, of which so many bytes come: their beginning, all of them, and what brings them.
@@ -361,8 +370,7 @@ impl Fetches {
         if parameters.http == Http::Http11Pipelined {
             return self.now;
         }
-        let is_like_a_browser = parameters.pushed_rate.is_some() || parameters.fetches_ahead;
-        let counts = |other: usize| !is_like_a_browser || other == host;
+        let counts = |other: usize| !is_like_a_browser(parameters) || other == host;
         let own = self.under_way.iter().enumerate().filter(|(_, (other, _))| counts(*other));
         if own.clone().count() < parameters.fetches.max(1) {
             return self.now;
@@ -370,4 +378,9 @@ impl Fetches {
         let first = own.min_by_key(|(_, (_, ready))| *ready).map_or(0, |(place, _)| place);
         self.under_way.swap_remove(first).1.max(self.now)
     }
+}
+
+/// A box that prefetches has as many connections to each host as a browser.
+fn is_like_a_browser(parameters: &Parameters) -> bool {
+    parameters.pushed_rate.is_some() || parameters.fetches_ahead
 }

@@ -48,11 +48,16 @@ pub struct Near {
 impl Near {
     /// Those of `scenario`; `None` if nothing waits for them.
     pub(super) fn of(scenario: &Scenario, round_trip: Duration) -> Option<Self> {
-        let tcp = scenario.tcp.clone();
-        let one_by_one = !matches!(Habits::of(&tcp).acking, Acking::Adaptive { .. }) && tcp.initial_window == 1;
-        let (connections, http) = (scenario.http.connections.max(1), scenario.http.version.into());
+        let tcp = &scenario.tcp;
+        let one_by_one = !matches!(Habits::of(tcp).acking, Acking::Adaptive { .. }) && tcp.initial_window == 1;
         let is_waited_for = round_trip > Duration::ZERO || one_by_one;
-        is_waited_for.then_some(Self { round_trip, tcp, connections, http, answered: Bytes::ZERO })
+        is_waited_for.then(|| Self::lining_up(scenario, round_trip))
+    }
+
+    /// The same where requests wait for each other, however short the lan is.
+    pub(super) fn lining_up(scenario: &Scenario, round_trip: Duration) -> Self {
+        let (connections, http) = (scenario.http.connections.max(1), scenario.http.version.into());
+        Self { round_trip, tcp: scenario.tcp.clone(), connections, http, answered: Bytes::ZERO }
     }
 
     /// What BBR has on the way at least once anything has been acknowledged (bbr_cwnd_min_target).
@@ -204,13 +209,16 @@ impl Legs {
         self.legs.iter().position(is_free)
     }
 
-    /// Whether more is waited for than connections to `host` are being opened, of which there may be more.
-    fn wants_another(&self, near: &Near, host: usize) -> bool {
+    /// Those to `host` that are being opened, oldest first.
+    fn opening(&self, host: usize) -> impl Iterator<Item = usize> + '_ {
+        let is_opening = move |leg: &Leg| leg.host == host && leg.state == State::Opening;
+        self.legs.iter().enumerate().filter(move |(_, leg)| is_opening(leg)).map(|(place, _)| place)
+    }
+
+    /// Whether there may be one more to `host`.
+    fn has_room(&self, near: &Near, host: usize) -> bool {
         let most = if near.http == Http::Http11Pipelined { 1 } else { near.connections };
-        let there = self.legs.iter().filter(|leg| leg.host == host && leg.state != State::Closed);
-        let opening = there.clone().filter(|leg| leg.state == State::Opening).count();
-        let waiting = self.waiting.iter().filter(|(_, other)| *other == host).take(opening + 1).count();
-        waiting > opening && there.count() < most
+        self.legs.iter().filter(|leg| leg.host == host && leg.state != State::Closed).count() < most
     }
 }
 
@@ -222,6 +230,11 @@ impl Parameters {
 }
 
 impl Load<'_> {
+    /// The client asks the terminal for everything, each thing in its turn: what does not come unasked the terminal asks for then.
+    pub(crate) fn lines_up(&self) -> bool {
+        self.answers_near() && self.parameters.pushed_rate.is_some()
+    }
+
     /// The terminal answers what has come to it unasked.
     pub(crate) fn answers_near(&self) -> bool {
         self.near.is_some() && self.parameters.pushed > 0
@@ -360,35 +373,62 @@ impl Load<'_> {
         }
     }
 
-    /// The client asks the terminal for what comes unasked, now or once it can.
+    /// The client asks the terminal for something, now or once it can.
     pub(crate) fn ask_near(&mut self, object: usize) {
         let host = self.workload.object(object).host;
         self.buffers.legs.waiting.push_back((object, host));
         self.ask_waiting(host);
     }
 
-    /// Requests to `host` go on connections that are free; others are opened.
+    /// Requests to `host` go on connections that are free, the oldest first; others are opened.
     fn ask_waiting(&mut self, host: usize) {
         let Some(near) = self.near else { return };
-        let due = self.now + Ticks::of(near.round_trip);
-        while let Some(next) = self.buffers.legs.waiting.iter().position(|(_, other)| *other == host)
-            && let Some(leg) = self.buffers.legs.free(near, host)
-            && let Some((object, _)) = self.buffers.legs.waiting.remove(next)
-        {
-            self.buffers.legs.legs[leg].is_busy = true;
-            self.speak_near(leg);
+        let (mut place, mut spoken_for) = (0, 0);
+        while let Some(&(object, other)) = self.buffers.legs.waiting.get(place) {
+            let is_pushed = self.buffers.browser.objects[object].pushed_by.is_some();
+            let legs = &mut self.buffers.legs;
+            let opening = legs.opening(host).nth(spoken_for);
+            if other != host {
+                place += 1;
+            } else if let Some(leg) = legs.free(near, host) {
+                legs.waiting.remove(place);
+                self.ask_on(leg, object, near);
+            } else if let Some(leg) = opening {
+                if is_pushed {
+                    (place, spoken_for) = (place + 1, spoken_for + 1);
+                } else {
+                    // What the terminal has to ask for waits for the handshake over the link, of which the lan is part.
+                    legs.legs[leg].state = State::Up;
+                }
+            } else if legs.has_room(near, host) {
+                self.open_near(host, near);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Something is asked for on a connection: the terminal has it, or asks for it.
+    fn ask_on(&mut self, leg: usize, object: usize, near: &Near) {
+        self.buffers.legs.legs[leg].is_busy = true;
+        self.speak_near(leg);
+        if self.buffers.browser.objects[object].pushed_by.is_some() {
             self.buffers.browser.await_pushed(object);
-            self.plan(due, Planned::Answer { object, leg });
+            return self.plan(self.now + Ticks::of(near.round_trip), Planned::Answer { object, leg });
         }
-        while self.buffers.legs.wants_another(near, host) {
-            let leg = self.buffers.legs.legs.len();
-            let mut opening = Leg::new(near, host);
-            opening.state = State::Opening;
-            self.buffers.legs.legs.push(opening);
-            // What was acknowledged before the client's program connects lets segments go that are ahead of the answer.
-            let connects = Habits::of(&near.tcp).waking.max(Ticks::from_nanos(1));
-            self.plan(due + connects, Planned::Open { leg });
-        }
+        self.buffers.legs.come[object].leg = Some(leg);
+        self.buffers.browser.discover(object);
+        self.may_act = true;
+    }
+
+    fn open_near(&mut self, host: usize, near: &Near) {
+        let leg = self.buffers.legs.legs.len();
+        let mut opening = Leg::new(near, host);
+        opening.state = State::Opening;
+        self.buffers.legs.legs.push(opening);
+        // What was acknowledged before the client's program connects lets segments go that are ahead of the answer.
+        let connects = Habits::of(&near.tcp).waking.max(Ticks::from_nanos(1));
+        self.plan(self.now + Ticks::of(near.round_trip) + connects, Planned::Open { leg });
     }
 
     /// A connection with the terminal is up.
