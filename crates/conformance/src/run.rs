@@ -9,6 +9,7 @@ use farhop_results::{Architecture, Gap, Sample};
 use farhop_scenario::{Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use std::ops::Range;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Measured runs of a point whose loads say the same.
@@ -67,6 +68,19 @@ impl Study {
             self.journal.keep(outcome.measured.clone(), host)?;
         }
         Ok(())
+    }
+
+    /// How many points [`Self::measure`] has to measure, and for about how long if loads take as long as simulated ones; what shows to scatter
+    /// takes longer, and so does setting up.
+    pub fn ahead(&self) -> (usize, Duration) {
+        let plan = self.journal.plan();
+        let open = self.outcomes.iter().map(|outcome| (outcome, missing(outcome, plan))).filter(|(_, runs)| *runs > 0);
+        let times = open.map(|(outcome, runs)| {
+            let one = outcome.simulated.times().and_then(Sample::mean).unwrap_or_default();
+            one * f64::from(runs.div_ceil(lanes(outcome.point(), runs)))
+        });
+        let (points, seconds) = times.fold((0, 0.0), |(points, sum), seconds| (points + 1, sum + seconds));
+        (points, Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
     }
 
     /// The points of which something was measured or cannot be.
@@ -138,9 +152,14 @@ fn simulated(scenario: &Scenario) -> Answer {
     Answer::Times(Sample::new(simulation.loads.iter().map(|load| load.page_load_s)))
 }
 
+/// How many of so many runs are measured at once.
+fn lanes(point: &Point, runs: u32) -> u32 {
+    if point.rate() <= SLOW { LANES.min(runs) } else { 1 }
+}
+
 /// The measured times, run by run with the dice that the simulator's runs have, and how many had a late emulator.
 fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Answer, u32), RunError> {
-    let lanes = if point.rate() <= SLOW { LANES.min(runs.end - runs.start) } else { 1 };
+    let lanes = lanes(point, runs.end - runs.start);
     let one = |run: u32| {
         let mut own = scenario.clone();
         (own.run.runs, own.run.seed) = (1, seeds::of_run(scenario.run.seed, run));
@@ -205,6 +224,19 @@ mod tests {
         let mut lossy = outcome(&[1.0, 1.0], times(&[1.0]));
         lossy.measured.point.loss = 0.01;
         assert_eq!(missing(&lossy, &plan), plan.runs - 1);
+    }
+
+    #[test]
+    fn what_is_ahead_is_told_before_it_is_measured() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::open(&folder.path().join("journal"), &Plan::default(), "here").expect("a new one");
+        let mut slow = outcome(&[30.0], times(&[]));
+        slow.measured.point.rate_bit_s = SLOW.bits_per_second();
+        let mut fast = outcome(&[2.0], times(&[2.0]));
+        fast.measured.point.rate_bit_s = SLOW.bits_per_second() + 1;
+        let known = outcome(&[9.0], times(&[9.0, 9.0, 9.0]));
+        let study = Study { journal, outcomes: vec![slow, fast, known] };
+        assert_eq!(study.ahead(), (2, Duration::from_secs(30 + 2 * 2)), "three at once, two one after the other");
     }
 
     #[test]

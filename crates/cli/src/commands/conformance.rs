@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::output::tell;
 use crate::progress::Progress;
 use farhop_conformance::{Journal, Plan, Study, markdown};
+use farhop_units::counted;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +19,14 @@ pub(crate) fn conformance(args: &Conformance) -> Result<ExitCode, CliError> {
     let progress = Progress::start();
     progress.say("predicting and simulating");
     let mut study = Study::new(journal)?;
+    if let (points @ 1.., time) = study.ahead() {
+        progress.keep(&format!(
+            "measuring {} in real time, {} min or more; what is measured is kept in {}, from where the same call goes on",
+            counted(points, "point"),
+            (time.as_secs() / 60).max(1),
+            args.out.display()
+        ));
+    }
     let result = study.measure(&machine, &mut |message| progress.say(message));
     progress.finish();
     let page: PathBuf = args.markdown.clone().unwrap_or_else(|| args.out.join("accuracy.md"));
