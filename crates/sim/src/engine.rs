@@ -40,13 +40,13 @@ pub struct EventQueue<E> {
     near: Vec<Key>,
     past: usize,
     are_many: bool,
-    /// The events of that time, in the order in which they came, and room where some were.
-    events: Vec<Option<E>>,
+    /// The events of that time, in the order in which they came.
+    events: Vec<E>,
     /// Which levels hold events, lowest digit first.
     occupied: u16,
     levels: Vec<Level>,
-    /// Room for the events of all blocks.
-    entries: Vec<Option<Entry<E>>>,
+    /// The events of all blocks, and what was in them before where they are not full.
+    entries: Vec<Entry<E>>,
     /// For each block that is not the last of its chain, the one after it.
     next: Vec<u32>,
     /// Blocks that are in no chain.
@@ -191,13 +191,13 @@ fn double(at: Instant) -> u64 {
     at.as_nanos().min(u64::MAX / 2) * 2
 }
 
-impl<E> Default for EventQueue<E> {
+impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// Nothing is to come, and it is the beginning of the run.
     pub fn new() -> Self {
         let levels = DIGITS.windows(2).map(|bounds| Level::new(bounds[0], bounds[1])).collect();
@@ -246,7 +246,7 @@ impl<E> EventQueue<E> {
         let key = *self.near.get(self.past)?;
         self.past += 1;
         self.now = key.at(self.now);
-        let event = self.events[key.place()].take()?;
+        let event = self.events[key.place()];
         if self.are_many && self.past % TOGETHER == 1 {
             let from = self.past + AHEAD;
             self.show(from..from + TOGETHER, &mut looks);
@@ -259,7 +259,7 @@ impl<E> EventQueue<E> {
     fn show(&self, places: Range<usize>, looks: &mut impl Looks<E>) {
         let last = self.near.len();
         let keys = &self.near[places.start.min(last)..places.end.min(last)];
-        looks.look(keys.iter().filter_map(|key| self.events[key.place()].as_ref()));
+        looks.look(keys.iter().map(|key| &self.events[key.place()]));
     }
 
     /// `entry` is not earlier than the present.
@@ -272,7 +272,7 @@ impl<E> EventQueue<E> {
         let chain = self.levels[usize::from(level)].occupy(entry.at);
         if (chain.end as usize).is_multiple_of(BLOCK) {
             let block = self.free.pop().unwrap_or_else(|| {
-                self.entries.resize_with(self.entries.len() + BLOCK, || None);
+                self.entries.resize(self.entries.len() + BLOCK, entry);
                 self.next.push(NONE);
                 u32::try_from(self.next.len() - 1).expect("memory is full before")
             });
@@ -282,14 +282,14 @@ impl<E> EventQueue<E> {
             }
             chain.end = block * BLOCK as u32;
         }
-        self.entries[chain.end as usize] = Some(entry);
+        self.entries[chain.end as usize] = entry;
         chain.end += 1;
     }
 
     /// `entry` is one of the present 524 µs, behind those of its time that are known.
     fn insert_near(&mut self, Entry { at, event }: Entry<E>) {
         let key = Key::new(at, self.events.len());
-        self.events.push(Some(event));
+        self.events.push(event);
         let place = self.near[self.past..].partition_point(|other| *other < key);
         self.near.insert(self.past + place, key);
     }
@@ -330,11 +330,11 @@ impl<E> EventQueue<E> {
             return None;
         }
         self.free.push(chain.first);
-        self.entries[places.start].take()
+        Some(self.entries[places.start])
     }
 
     /// Shows `see` the entries of a chain, in order, block by block.
-    fn each_block(&self, chain: Chain, mut see: impl FnMut(&[Option<Entry<E>>])) {
+    fn each_block(&self, chain: Chain, mut see: impl FnMut(&[Entry<E>])) {
         let mut block = chain.first;
         loop {
             let (places, is_last) = chain.places(block);
@@ -350,7 +350,7 @@ impl<E> EventQueue<E> {
     fn spread(&mut self, chain: Chain) {
         let mut earliest = u64::MAX;
         self.each_block(chain, |entries| {
-            earliest = entries.iter().flatten().map(|entry| entry.at).fold(earliest, u64::min);
+            earliest = entries.iter().map(|entry| entry.at).fold(earliest, u64::min);
         });
         self.now = earliest;
         let mut block = chain.first;
@@ -358,10 +358,10 @@ impl<E> EventQueue<E> {
             let (places, is_last) = chain.places(block);
             let next = self.next[block as usize];
             for place in places {
-                let Some(entry) = self.entries[place].take() else { continue };
+                let entry = self.entries[place];
                 if (entry.at ^ earliest) >> DIGITS[0] == 0 {
                     self.near.push(Key::new(entry.at, self.events.len()));
-                    self.events.push(Some(entry.event));
+                    self.events.push(entry.event);
                 } else {
                     self.insert(entry);
                 }

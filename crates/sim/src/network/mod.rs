@@ -36,19 +36,26 @@ use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
 
 /// What became of a packet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome<P> {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
     /// It has reached an end of its leg undamaged.
     Arrived {
         leg: u32,
         /// The end that it has reached.
         side: Side,
-        packet: P,
+        packet: Held,
     },
     /// A packet of this leg has been dropped.
     Dropped { leg: u32 },
     /// The link has made another one of this leg.
     Duplicated { leg: u32 },
+}
+
+/// A packet that has come out of the network, which keeps it until it is taken out ([`Network::take`]): there it need not be moved.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    content: u32,
+    is_marked: bool,
 }
 
 /// What went through the network so far. What has neither been delivered nor dropped is on its way.
@@ -77,7 +84,7 @@ pub(crate) struct Network<P: Content> {
     contents: P::Store,
     /// Stages whose outputs have not been looked at.
     busy: Vec<u32>,
-    outcomes: VecDeque<Outcome<P>>,
+    outcomes: VecDeque<Outcome>,
     traffic: Traffic,
     meter: Meter,
     /// When something last happened at the far link, if it is made of lanes.
@@ -164,7 +171,7 @@ impl<P: Content> Network<P> {
             Side::Far => (route.far, route.near),
         };
         let Line { terminal, server } = route.line;
-        let parcel = Parcel {
+        let mut parcel = Parcel {
             leg,
             server,
             terminal,
@@ -178,7 +185,7 @@ impl<P: Content> Network<P> {
             standing: Standing::Usual,
             content: self.contents.insert(packet),
         };
-        self.enter(now, start, parcel, events);
+        self.enter(now, start, &mut parcel, events);
     }
 
     /// A packet for all terminals enters the far link at the gateway. Nobody there waits for it, so that it counts as received once, by the
@@ -209,7 +216,7 @@ impl<P: Content> Network<P> {
         if span == FAR {
             self.leave_far_lane(now, &mut parcel);
         }
-        self.leave(now, span, parcel, events);
+        self.leave(now, span, &mut parcel, events);
     }
 
     /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches, and its size.
@@ -293,14 +300,25 @@ impl<P: Content> Network<P> {
             self.trace_output(&mut output);
         }
         match output {
-            Output::Deliver { packet, .. } => self.leave(now, span, packet, events),
+            Output::Deliver { mut packet, .. } => self.leave(now, span, &mut packet, events),
             Output::Drop { packet, reason, .. } => self.drop_in(span, &packet, reason),
         }
     }
 
     /// What has become of packets, one by one.
-    pub(crate) fn poll(&mut self) -> Option<Outcome<P>> {
+    pub(crate) fn poll(&mut self) -> Option<Outcome> {
         self.outcomes.pop_front()
+    }
+
+    /// Hands over what has arrived.
+    #[inline]
+    pub(crate) fn take(&mut self, Held { content, is_marked }: Held) -> P {
+        self.contents.release(content);
+        let mut packet = self.contents.get(content);
+        if is_marked {
+            packet.mark_congestion();
+        }
+        packet
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -331,10 +349,10 @@ impl<P: Content> Network<P> {
     }
 
     /// A parcel comes out of a channel.
-    fn leave(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
-        self.pass(now, span, &parcel);
+    fn leave(&mut self, now: Instant, span: usize, parcel: &mut Parcel, events: &mut Events) {
+        self.pass(now, span, parcel);
         if parcel.standing == Standing::Copy {
-            parcel = self.materialize(parcel);
+            self.materialize(parcel);
         }
         self.enter(now, parcel.ahead, parcel, events);
     }
@@ -351,47 +369,47 @@ impl<P: Content> Network<P> {
     }
 
     /// A copy gets a packet of its own; that of the original is still there.
-    fn materialize(&mut self, copy: Parcel) -> Parcel {
+    fn materialize(&mut self, copy: &mut Parcel) {
         self.traffic.duplicated += 1;
         self.tell(copy.leg, Outcome::Duplicated { leg: copy.leg });
         let packet = self.contents.get(copy.content);
-        Parcel { content: self.contents.insert(packet), standing: Standing::Usual, ..copy }
+        (copy.content, copy.standing) = (self.contents.insert(packet), Standing::Usual);
     }
 
     /// A parcel is at `place`: into the next channel, or out of the network.
-    fn enter(&mut self, now: Instant, mut place: Place, mut parcel: Parcel, events: &mut Events) {
+    fn enter(&mut self, now: Instant, mut place: Place, parcel: &mut Parcel, events: &mut Events) {
         while place != parcel.to {
             let (next, span) = ahead(place, parcel.from);
             parcel.ahead = next;
             match *self.spans[span].form(parcel.from.direction()) {
                 // A far link that constrains nothing is measured too.
-                Form::Nothing if span == FAR => self.count(now, &parcel),
+                Form::Nothing if span == FAR => self.count(now, parcel),
                 Form::Nothing => {}
                 Form::Lanes(_) => return self.enter_lane(now, span, parcel, events),
                 Form::Stages(first) => return self.enter_stage(now, span, first, parcel),
             }
             place = next;
         }
-        self.arrive(&parcel);
+        self.arrive(parcel);
     }
 
-    fn enter_lane(&mut self, now: Instant, span: usize, mut parcel: Parcel, events: &mut Events) {
-        let port = port_at(span, parcel.from, &parcel);
+    fn enter_lane(&mut self, now: Instant, span: usize, parcel: &mut Parcel, events: &mut Events) {
+        let port = port_at(span, parcel.from, parcel);
         if self.tracer.is_some() && span == FAR {
-            self.trace_arrival(now, port, &mut parcel);
+            self.trace_arrival(now, port, parcel);
         }
-        let exit = if parcel.standing == Standing::Refused { None } else { self.exit(now, span, &parcel) };
+        let exit = if parcel.standing == Standing::Refused { None } else { self.exit(now, span, parcel) };
         match exit {
             Some(exit) => {
                 if self.end.is_none() {
-                    return events.push(exit, Event::Exit(parcel));
+                    return events.push(exit, &*parcel);
                 }
-                let last = self.go_through(exit, span, &mut parcel);
+                let last = self.go_through(exit, span, parcel);
                 // Timers come first, so that it is all the same how long before this was known.
-                events.push_last(last, Event::Exit(parcel));
+                events.push_last(last, &*parcel);
             }
             None => {
-                let drop = Output::Drop { at: now, port, packet: parcel, reason: DropReason::QueueFull };
+                let drop = Output::Drop { at: now, port, packet: parcel.moved(), reason: DropReason::QueueFull };
                 self.handle_output(now, span, drop, events);
             }
         }
@@ -434,17 +452,17 @@ impl<P: Content> Network<P> {
         exit
     }
 
-    fn enter_stage(&mut self, now: Instant, span: usize, first: u32, mut parcel: Parcel) {
-        let port = port_at(span, parcel.from, &parcel);
+    fn enter_stage(&mut self, now: Instant, span: usize, first: u32, parcel: &mut Parcel) {
+        let port = port_at(span, parcel.from, parcel);
         let stage = match span {
             LAN => first + u32::from(parcel.terminal),
             WAN => first + parcel.server,
             _ => first,
         };
         if self.tracer.is_some() && span == FAR {
-            self.trace_arrival(now, port, &mut parcel);
+            self.trace_arrival(now, port, parcel);
         }
-        self.stages[stage as usize].channel.handle_packet(now, port, parcel);
+        self.stages[stage as usize].channel.handle_packet(now, port, parcel.moved());
         self.busy.push(stage);
     }
 
@@ -459,11 +477,10 @@ impl<P: Content> Network<P> {
             return self.discard(parcel);
         }
         self.traffic.delivered += 1;
-        self.contents.release(parcel.content);
-        let mut packet = self.contents.get(parcel.content);
-        if parcel.codepoint == Codepoint::Experienced {
-            packet.mark_congestion();
+        if parcel.leg == NO_LEG {
+            return self.contents.release(parcel.content);
         }
+        let packet = Held { content: parcel.content, is_marked: parcel.codepoint == Codepoint::Experienced };
         self.tell(parcel.leg, Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
     }
 
@@ -482,7 +499,7 @@ impl<P: Content> Network<P> {
         self.tell(parcel.leg, Outcome::Dropped { leg: parcel.leg });
     }
 
-    fn tell(&mut self, leg: u32, outcome: Outcome<P>) {
+    fn tell(&mut self, leg: u32, outcome: Outcome) {
         if leg != NO_LEG {
             self.outcomes.push_back(outcome);
         }

@@ -18,6 +18,11 @@ pub(crate) enum Place {
     Server,
 }
 
+impl Place {
+    /// All of them, in order.
+    const ALL: [Self; 4] = [Self::Client, Self::Terminal, Self::Gateway, Self::Server];
+}
+
 /// One line from a client to a server: over which terminal, to which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -148,6 +153,51 @@ pub(super) enum Standing {
     Refused,
 }
 
+impl Parcel {
+    /// The same as three words; nothing is in the last byte.
+    #[inline]
+    pub(crate) fn words(&self) -> [u64; 3] {
+        let Self { content, leg, bytes, server, terminal, .. } = *self;
+        let bits = [
+            (self.ahead as u64, 16),
+            (self.to as u64, 18),
+            (self.from as u64, 20),
+            (self.codepoint as u64, 21),
+            (self.standing as u64, 23),
+            (self.is_damaged.into(), 25),
+        ];
+        let last = bits.into_iter().fold(terminal.into(), |word: u64, (bits, place)| word | bits << place);
+        [u64::from(content) | u64::from(leg) << 32, u64::from(bytes) | u64::from(server) << 32, last]
+    }
+
+    /// This parcel, where only one of the two is used from now on: a clone is what a link makes of it.
+    #[inline]
+    pub(super) fn moved(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// What [`Self::words`] has made, whatever the last byte holds.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "they are what they were made of")]
+    pub(crate) fn of_words([first, second, last]: [u64; 3]) -> Self {
+        let two_bits = |place: u32| (last >> place) as usize & 3;
+        Self {
+            content: first as u32,
+            leg: (first >> 32) as u32,
+            bytes: second as u32,
+            server: (second >> 32) as u32,
+            terminal: last as u16,
+            ahead: Place::ALL[two_bits(16)],
+            to: Place::ALL[two_bits(18)],
+            from: if last >> 20 & 1 == Side::Near as u64 { Side::Near } else { Side::Far },
+            codepoint: [Codepoint::NotCapable, Codepoint::Capable, Codepoint::Experienced, Codepoint::Experienced]
+                [two_bits(21)],
+            standing: [Standing::Usual, Standing::Copy, Standing::Refused, Standing::Refused][two_bits(23)],
+            is_damaged: last >> 25 & 1 == 1,
+        }
+    }
+}
+
 impl Clone for Parcel {
     /// What a link does to duplicate a packet.
     fn clone(&self) -> Self {
@@ -184,5 +234,43 @@ impl Packet for Parcel {
 
     fn corrupt(&mut self, _draw: u64) {
         self.is_damaged = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Parcel {
+        /// Any parcel there may be.
+        pub(crate) fn any() -> impl Strategy<Value = Self> {
+            let places = || prop::sample::select(&Place::ALL[..]);
+            let codepoints = [Codepoint::NotCapable, Codepoint::Capable, Codepoint::Experienced];
+            let standings = [Standing::Usual, Standing::Copy, Standing::Refused];
+            let numbers = (any::<[u32; 4]>(), any::<u16>());
+            let rest = (
+                prop::sample::select(codepoints.to_vec()),
+                prop::sample::select(standings.to_vec()),
+                any::<[bool; 2]>(),
+            );
+            (numbers, places(), places(), rest).prop_map(
+                |(numbers, ahead, to, (codepoint, standing, [is_near, is_damaged]))| {
+                    let ([content, leg, bytes, server], terminal) = numbers;
+                    let from = if is_near { Side::Near } else { Side::Far };
+                    Self { content, leg, bytes, server, terminal, ahead, to, from, codepoint, is_damaged, standing }
+                },
+            )
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_say_all_of_a_parcel_and_leave_a_byte_free(parcel in Parcel::any(), byte in any::<u8>()) {
+            let before = format!("{parcel:?}");
+            let [first, second, last] = parcel.words();
+            prop_assert_eq!(last >> 56, 0);
+            prop_assert_eq!(format!("{:?}", Parcel::of_words([first, second, last | u64::from(byte) << 56])), before);
+        }
     }
 }

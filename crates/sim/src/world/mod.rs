@@ -7,6 +7,7 @@
 
 mod accelerated;
 mod boxes;
+mod event;
 mod outlook;
 mod pages;
 mod transports;
@@ -14,52 +15,24 @@ mod trunk;
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::engine::EventQueue;
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
 use crate::metrics::{Buffers, Metrics};
-use crate::network::{Network, Parcel, Side};
+use crate::network::{Network, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
 use crate::trace::Tracer;
 use crate::trunk::{StationId, Trunk};
 use boxes::Boxes;
+pub(crate) use event::{Event, Events};
 use farhop_scenario::{Dns, Scenario};
 use farhop_units::Instant;
 use outlook::{Outlook, Sights};
 use std::collections::VecDeque;
 
-/// Something that happens at a time.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A channel of the network is due.
-    Stage(u32),
-    /// A parcel comes out of a lane of the network.
-    Exit(Parcel),
-    /// A timer of an endpoint runs out.
-    End { side: Side, leg: u32 },
-    /// The trunk's connections at a terminal are opened.
-    Trunk(u16),
-    /// A client has asked its proxy for a connection.
-    Connect(u32),
-    /// A station of the trunk has something to do.
-    Station { side: Side, terminal: u16 },
-    /// An end of the paced datagrams has something to do.
-    Paced { side: Side, terminal: u16 },
-    /// A server has thought long enough.
-    Origin(u32),
-    /// A client has something to do by itself.
-    Client(u32),
-    /// A packet for all terminals comes, this one since the beginning.
-    Multicast(u64),
-}
-
 /// How many events may happen before it is looked how much there is of everything.
 const EVENTS_BETWEEN_LOOKS: u64 = 4096;
-
-/// What is to come.
-pub(crate) type Events = EventQueue<Event>;
 
 /// Network, connections, and who uses them.
 #[derive(Debug)]
@@ -101,7 +74,7 @@ impl<'a> World<'a> {
             scenario,
             chain,
             now: Instant::START,
-            events: EventQueue::new(),
+            events: Events::new(),
             event_count: 0,
             network: Network::new(scenario, servers, seed, meter),
             legs,
@@ -254,7 +227,7 @@ impl<'a> World<'a> {
             if let Some((leg, side)) = self.touched.pop_front() {
                 self.drain(leg, side)?;
             } else if let Some(outcome) = self.network.poll() {
-                self.handle_outcome(&outcome)?;
+                self.handle_outcome(outcome)?;
             } else if let Some(client) = self.awake.pop_front() {
                 self.act(client)?;
             } else {

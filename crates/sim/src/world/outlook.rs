@@ -5,7 +5,6 @@
 
 use super::Event;
 use crate::client::Client;
-use crate::engine::Looks;
 use crate::legs::{Exchange, Legs, Owner};
 use crate::network::{Network, Side};
 use crate::packet::Packet;
@@ -45,8 +44,9 @@ pub(super) struct Outlook<'a> {
     pub(super) sights: &'a mut Sights,
 }
 
-impl Looks<Event> for Outlook<'_> {
-    fn look<'e>(&mut self, events: impl Iterator<Item = &'e Event>) {
+impl Outlook<'_> {
+    /// Looks at what was looked at before, for what is known of it since.
+    pub(super) fn look_again(&mut self) {
         let Sights { once, twice, thrice } = &mut *self.sights;
         for (client, exchange) in thrice.drain(..) {
             self.clients[client as usize].look_at_exchange(exchange);
@@ -74,16 +74,18 @@ impl Looks<Event> for Outlook<'_> {
                 twice.push(Known { leg, side, told });
             }
         }
-        for event in events {
-            match event {
-                Event::Exit(parcel) => {
-                    let Some((leg, side, bytes)) = self.network.look_at(parcel) else { continue };
-                    self.legs.look_at(leg, side);
-                    once.push(Arrival { leg, side, bytes });
-                }
-                Event::End { leg, side } => self.legs.look_at(*leg, *side),
-                _ => {}
+    }
+
+    /// Looks for the first time at what an event needs.
+    pub(super) fn look_at(&mut self, event: &Event) {
+        match event {
+            Event::Exit(parcel) => {
+                let Some((leg, side, bytes)) = self.network.look_at(parcel) else { return };
+                self.legs.look_at(leg, side);
+                self.sights.once.push(Arrival { leg, side, bytes });
             }
+            Event::End { leg, side } => self.legs.look_at(*leg, *side),
+            _ => {}
         }
     }
 }

@@ -13,22 +13,23 @@ use farhop_tcp::Output;
 use farhop_units::Bytes;
 
 impl World<'_> {
-    pub(super) fn handle_outcome(&mut self, outcome: &Outcome<Packet>) -> Result<(), SimError> {
+    pub(super) fn handle_outcome(&mut self, outcome: Outcome) -> Result<(), SimError> {
         match outcome {
-            Outcome::Arrived { leg, side, packet: Packet::Paced(packet) } => {
-                self.legs.landed(*leg, *side);
-                self.hear_datagram(*leg, *side, packet);
-            }
             Outcome::Arrived { leg, side, packet } => {
-                self.legs.landed(*leg, *side);
-                self.legs.handle_packet(self.now, *leg, *side, packet);
-                self.drain(*leg, *side)?;
+                self.legs.landed(leg, side);
+                match self.network.take(packet) {
+                    Packet::Paced(packet) => self.hear_datagram(leg, side, &packet),
+                    packet => {
+                        self.legs.handle_packet(self.now, leg, side, &packet);
+                        self.drain(leg, side)?;
+                    }
+                }
             }
             Outcome::Dropped { leg } => {
-                self.legs.landed(*leg, Side::Near);
-                self.legs.reclaim(self.now, *leg, Side::Near);
+                self.legs.landed(leg, Side::Near);
+                self.legs.reclaim(self.now, leg, Side::Near);
             }
-            Outcome::Duplicated { leg } => _ = self.legs.sent(*leg, Side::Near),
+            Outcome::Duplicated { leg } => _ = self.legs.sent(leg, Side::Near),
         }
         Ok(())
     }
