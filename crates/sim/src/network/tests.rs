@@ -38,7 +38,18 @@ impl Content for u64 {
     fn wire_bytes(&self) -> Bytes {
         Bytes::new(52)
     }
+
+    fn is_ecn_capable(&self) -> bool {
+        true
+    }
+
+    fn mark_congestion(&mut self) {
+        *self |= MARKED;
+    }
 }
+
+/// The bit that a queue's mark sets.
+const MARKED: u64 = 1 << 63;
 
 /// A network whose packets are numbers.
 struct Net {
@@ -94,6 +105,19 @@ fn network() -> Scenario {
         (channel.down.delay, channel.up.delay) = (Duration::from_millis(ms), Duration::from_millis(ms));
     }
     scenario
+}
+
+#[test]
+fn what_a_queue_has_marked_arrives_marked() {
+    let mut scenario = network();
+    scenario.link.down.rate = Some(farhop_units::Rate::mbps(1));
+    scenario.link.down.discipline = "codel ecn=on".parse().expect("a discipline");
+    let mut net = Net::new(&scenario, 1);
+    (0..1000).for_each(|number| net.send(Instant::START, Side::Far, WHOLE, number));
+    let arrived: Vec<u64> = net.arrivals().into_iter().map(|(number, ..)| number).collect();
+    assert_eq!(arrived.iter().map(|number| number & !MARKED).collect::<Vec<_>>(), (0..1000).collect::<Vec<_>>());
+    let marked = arrived.iter().filter(|number| **number >= MARKED).count();
+    assert!((1..100).contains(&marked), "{marked}: the queue is empty after 0.4 s");
 }
 
 #[test]
