@@ -1,7 +1,7 @@
 # make demo: build and run the main job. make test: install what tests need and run them all.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-FARHOP := target/release/farhop
+FARHOP := $(or $(CARGO_TARGET_DIR),target)/release/farhop
 
 # Property tests draw the same cases each time, so that a change fails for what it changed; `make fuzz` draws others.
 SEED ?= 1
