@@ -1,13 +1,15 @@
 //! What the gateway sends to all terminals goes before what users ask for, and keeps to its share.
 
+mod memory;
+
 use farhop_link::DropReason;
 use farhop_results::{Architecture, Row};
 use farhop_scenario::{Scenario, open};
 use farhop_sim::{TraceFiles, simulate, simulate_traced};
+use memory::Memory;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::io;
 
 fn scenario(name: &str, assignments: &[&str]) -> Scenario {
     let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
@@ -80,23 +82,9 @@ fn a_file_takes_as_long_as_the_rest_of_the_rate_lets_it() {
     }
 }
 
-/// A packet log in memory.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody has panicked").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Of the link's packets that are not multicast: how many came, and how many found no room.
 fn refused(scenario: &Scenario) -> (usize, usize) {
-    let (log, nothing) = (Log::default(), || Box::new(io::sink()));
+    let (log, nothing) = (Memory::default(), || Box::new(io::sink()));
     let files = TraceFiles {
         packets: Box::new(log.clone()),
         capture: nothing(),
@@ -106,7 +94,7 @@ fn refused(scenario: &Scenario) -> (usize, usize) {
         segments: nothing(),
     };
     simulate_traced(scenario, 3, files, &mut |_| {});
-    let text = String::from_utf8(log.0.lock().expect("nobody has panicked").clone()).expect("it is text");
+    let text = String::from_utf8(log.bytes()).expect("it is text");
     let (mut others, mut refused) = (BTreeSet::new(), 0);
     for line in text.lines() {
         let fields: Vec<&str> = line.split(',').collect();

@@ -1,33 +1,17 @@
 //! What a traced run leaves behind, and that it is what happened.
 
+mod memory;
+
 use farhop_recording::replay::{ReplaySummary, verify_log};
 use farhop_results::Architecture;
 use farhop_scenario::{Scenario, open};
 use farhop_sim::{Simulation, TraceFiles, TraceSummary, simulate, simulate_traced};
 use farhop_units::Instant;
+use memory::Memory;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
-/// A file in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody has panicked").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 impl Memory {
-    fn bytes(&self) -> Vec<u8> {
-        self.0.lock().expect("nobody has panicked").clone()
-    }
-
     /// The lines below the heading, cut at commas.
     fn lines(&self) -> Vec<Vec<String>> {
         let text = String::from_utf8(self.bytes()).expect("it is text");

@@ -387,6 +387,7 @@ mod tests {
         assert!(ends[1].0 < ends[0].1 + 2 * packet, "it is the next to leave: {ends:?}");
         assert!(ends[1].1 > Duration::from_secs(90), "{ends:?}");
     }
+
     /// When each object of a page has come to the client, of 20 kB of a document and parts of 1 kB each at these hosts, which its beginning
     /// names; from the end of the first.
     fn parts_come(connections: usize, hosts: &[usize]) -> Vec<f64> {
