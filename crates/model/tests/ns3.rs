@@ -65,6 +65,7 @@ fn parameters(run: &Run) -> Parameters {
         delays: Delays::default(),
         is_relayed: false,
         is_read_late: false,
+        is_direct: true,
         pushed: 0,
         pushed_rate: None,
         fetches: 1,

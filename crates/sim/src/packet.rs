@@ -49,19 +49,51 @@ struct Line {
     ece: bool,
     cwr: bool,
     codepoint: Codepoint,
+    options: u8,
 }
 
 impl Line {
     fn of(segment: &Segment) -> Option<Self> {
-        let Segment { sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, .. } = *segment;
+        let Segment {
+            sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, options, ..
+        } = *segment;
         let (payload, window) = (u32::try_from(segment.payload.get()).ok()?, u32::try_from(segment.window.get()).ok()?);
-        Some(Self { sequence, acknowledgment, sack, timestamps, payload, window, syn, fin, push, ece, cwr, codepoint })
+        Some(Self {
+            sequence,
+            acknowledgment,
+            sack,
+            timestamps,
+            payload,
+            window,
+            syn,
+            fin,
+            push,
+            ece,
+            cwr,
+            codepoint,
+            options,
+        })
     }
 
     fn segment(&self) -> Segment {
-        let Self { sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, .. } = *self;
+        let Self { sequence, acknowledgment, sack, timestamps, syn, fin, push, ece, cwr, codepoint, options, .. } =
+            *self;
         let (payload, window) = (Bytes::new(self.payload.into()), Bytes::new(self.window.into()));
-        Segment { sequence, acknowledgment, payload, window, sack, timestamps, syn, fin, push, ece, cwr, codepoint }
+        Segment {
+            sequence,
+            acknowledgment,
+            payload,
+            window,
+            sack,
+            timestamps,
+            syn,
+            fin,
+            push,
+            ece,
+            cwr,
+            codepoint,
+            options,
+        }
     }
 }
 
@@ -154,6 +186,7 @@ mod tests {
             window: Bytes::new(1 << 30),
             timestamps: Timestamps { value: 5, echo: 6 },
             codepoint: Codepoint::Experienced,
+            options: 8,
             ..flags
         };
         let start = Sequence::FIRST_BYTE + Bytes::new(7 << 30) + Bytes::kb(3);

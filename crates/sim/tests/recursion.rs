@@ -54,10 +54,11 @@ fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
 }
 
 /// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of the first of these numbers of
-/// seeds, and of the second where the first are further apart than the model may be: the middle of nine may be as far off as they are.
+/// seeds, and of the second where the first are further apart than the model may be: the middle of nine may be as far off as they are. Where
+/// microseconds decide between several courses of a load, the model's takes one of them, and is compared with the middle of the seeds that do.
 type Seeds = [u32; 2];
 const SEEDS: Seeds = [9, 151];
-/// Of loads that take long: it is only seen whether the model is further from their middle than they are from each other.
+/// Of loads that take long.
 const SEEDS_OF_LONG: Seeds = [9, 9];
 /// In which of seven phases BBR's cycle begins is drawn, in the model too; so many seeds show what each makes of a load.
 const SEEDS_OF_BBR: Seeds = [25, 25];
@@ -70,8 +71,6 @@ struct Compared {
     sim: f64,
     /// How far apart seeds are.
     spread: f64,
-    /// Not far from between what two of them say.
-    is_among_them: bool,
     late_acks: u64,
 }
 
@@ -82,11 +81,6 @@ impl Compared {
 
     fn is_close(&self) -> bool {
         self.error().abs() < CLOSE
-    }
-
-    /// Not further from the middle of a few than they are from each other.
-    fn is_as_close_as_seeds(&self) -> bool {
-        self.is_close() || self.error().abs() < self.spread
     }
 }
 
@@ -102,14 +96,24 @@ fn compare(name: &str, assignments: Vec<String>, seeds: Seeds) -> Option<Compare
     if spread > CLOSE && seeds[1] > seeds[0] {
         (_, loads) = simulated(seeds[1])?;
     }
-    let sim = loads[loads.len() / 2];
     let workload = Workload::of(&scenario.page).unwrap();
     let load = Recursion::new().load(&Parameters::of(&scenario), &workload).unwrap();
     let total = load.breakdown.total().as_secs_f64();
     let model = load.last_byte.as_secs_f64();
     assert!((total - model).abs() < 1e-6 * model.max(1e-3), "{assignments:?}: {load:?}");
-    let is_among_them = (model / model.clamp(loads[0], loads[loads.len() - 1]) - 1.0).abs() < CLOSE;
-    Some(Compared { assignments, model, sim, spread, is_among_them, late_acks: load.late_acks })
+    let sim = middle_of_course(&loads, model);
+    Some(Compared { assignments, model, sim, spread, late_acks: load.late_acks })
+}
+
+/// The middle of those loads, in order, that make up the course which the model's is nearest to: courses are further apart than the model may
+/// be, and what fewer than one in ten take is none.
+fn middle_of_course(loads: &[f64], model: f64) -> f64 {
+    let courses = loads
+        .chunk_by(|shorter, longer| longer / shorter - 1.0 < CLOSE)
+        .filter(|taken| taken.len() * 10 >= loads.len());
+    let middles = courses.map(|taken| taken[taken.len() / 2]);
+    let distance = |middle: &f64| (model / middle - 1.0).abs();
+    middles.min_by(|one, other| distance(one).total_cmp(&distance(other))).unwrap_or(loads[loads.len() / 2])
 }
 
 /// Mean and largest error of so many cases, and the worst ones in print.
@@ -166,7 +170,7 @@ fn one_cubic_flow_takes_as_long_as_in_the_simulator() {
 #[test]
 fn one_bbr_flow_takes_as_long_as_in_the_simulator() {
     let linux = check(single_flows(4000..4200, &["bbr"], SEEDS_OF_BBR));
-    assert!(linux.iter().all(Compared::is_as_close_as_seeds));
+    assert!(linux.iter().all(Compared::is_close));
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn skipping_rounds_changes_nothing() {
         let page = ["page.objects=1", &size, "http.connections=1"];
         compare("obata-2002", case(number, &["reno", "cubic"], &page), SEEDS_OF_LONG)
     };
-    assert!(check((3000..3040).filter_map(flow).collect()).iter().all(Compared::is_as_close_as_seeds));
+    assert!(check((3000..3040).filter_map(flow).collect()).iter().all(Compared::is_close));
 }
 
 /// Expected losses are formulas; a mean of 31 simulated loads is not exact either.
@@ -240,7 +244,7 @@ fn expected_losses_are_of_the_right_size() {
 }
 
 /// Those whose links do nothing that the recursion leaves out, and whose round trips are below the first timeout. Which connection is free
-/// first may be a matter of microseconds and of a round trip in the end; then the model is one of the seeds' cases.
+/// first may be a matter of microseconds and of a round trip in the end.
 #[test]
 fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
     let shipped = [
@@ -258,9 +262,6 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
     ];
     let only_direct = || vec!["run.architectures=direct".to_owned()];
     let cases = shipped.into_iter().filter_map(|name| compare(name, only_direct(), SEEDS_OF_LONG));
-    let (mut alike, mut apart): (Vec<_>, Vec<_>) = cases.partition(|case| case.spread < CLOSE);
-    let (mean, most) = errors(&mut alike);
+    let (mean, most) = errors(&mut cases.collect::<Vec<_>>());
     assert!(mean < 1e-3 && most < CLOSE);
-    errors(&mut apart);
-    assert!(!alike.is_empty() && apart.iter().all(|case| case.is_among_them));
 }

@@ -102,6 +102,10 @@ pub(crate) struct Behavior {
     /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs
     /// of a test on an idle Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.
     pub(crate) waking: Duration,
+    /// Bytes that a SYN's options take beyond those of every segment: largest segment, SACK permitted and window scale fill 8 (RFC 9293 §3.2,
+    /// RFC 2018 §2, RFC 7323 §2). Other simulators' SYNs are as small as any segment, with which `rfc` is compared; `bsd-1997`
+    /// leaves out the 4 of the largest segment, which its SYNs had in place of timestamps as often as beside them (RFC 1323 was new).
+    pub(crate) syn_options: u8,
     /// The receive window starts at 64 kB and grows with the data.
     pub(crate) autotunes_window: bool,
     /// The kernel takes of what the application writes what the send buffer has memory for.
@@ -164,6 +168,7 @@ impl Behavior {
             batches: true,
             reaction: Duration::from_micros(100),
             waking: Duration::from_micros(400),
+            syn_options: 8,
             autotunes_window: true,
             limits_send_buffer: true,
             linear_syn_timeouts: 4,
@@ -196,6 +201,7 @@ impl Behavior {
             batches: false,
             reaction: Duration::ZERO,
             waking: Duration::ZERO,
+            syn_options: 0,
             autotunes_window: false,
             limits_send_buffer: false,
             linear_syn_timeouts: 0,
@@ -227,6 +233,7 @@ impl Behavior {
             batches: false,
             reaction: Duration::ZERO,
             waking: Duration::ZERO,
+            syn_options: 0,
             autotunes_window: false,
             limits_send_buffer: false,
             linear_syn_timeouts: 0,

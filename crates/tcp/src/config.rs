@@ -1,8 +1,9 @@
 //! How TCP endpoints behave, as a scenario describes it.
 
+use crate::behavior::Behavior;
 use farhop_units::Bytes;
 
-/// Bytes of headers on every TCP segment: IPv4 20, TCP 20, timestamps option 12 (RFC 7323).
+/// Bytes of headers on every TCP segment: IPv4 20, TCP 20, timestamps option 12 (RFC 7323). A SYN may have more ([`TcpConfig::syn_bytes`]).
 pub const HEADER_BYTES: Bytes = Bytes::new(52);
 
 /// Where the defaults of everything else come from.
@@ -88,6 +89,11 @@ impl TcpConfig {
         let share = 256 * self.mss.get() / (self.mss.get() + Self::PACKET_OVERHEAD);
         let payload = u128::from(buffer.get()) * u128::from(share.max(1)) / 256;
         Bytes::new(u64::try_from(payload).unwrap_or(u64::MAX)).max(Bytes::new(1))
+    }
+
+    /// A SYN's size on the wire, with headers and options.
+    pub fn syn_bytes(&self) -> Bytes {
+        HEADER_BYTES + Bytes::new(Behavior::of(self).syn_options.into())
     }
 
     /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial

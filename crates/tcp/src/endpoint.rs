@@ -369,6 +369,7 @@ impl Endpoint {
         (segment.sequence, segment.payload) = (piece.sequence, piece.payload);
         (segment.syn, segment.fin, segment.push) = (piece.syn, piece.fin, piece.push);
         if piece.syn {
+            segment.options = self.sender.behavior.syn_options;
             (segment.ece, segment.cwr) = (if opens { self.wants_ecn } else { self.ecn }, opens && self.wants_ecn);
         } else if self.ecn && piece.payload > Bytes::ZERO && !piece.again {
             (segment.cwr, segment.codepoint) = (piece.cwr, Codepoint::Capable);

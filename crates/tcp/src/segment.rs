@@ -68,6 +68,8 @@ pub struct Segment {
     pub cwr: bool,
     /// The IP header's ECN field.
     pub codepoint: Codepoint,
+    /// Bytes of options that only some segments have, but for SACK: with a SYN, what its sender is able to.
+    pub options: u8,
 }
 
 impl Segment {
@@ -99,7 +101,7 @@ impl Segment {
             0 => 0,
             blocks => 4 + 8 * blocks,
         };
-        HEADER_BYTES + self.payload + Bytes::new(option)
+        HEADER_BYTES + self.payload + Bytes::new(option + u64::from(self.options))
     }
 }
 

@@ -32,7 +32,8 @@
 use super::habits::Habits;
 use super::near::Near;
 use super::parameters::{
-    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, WayBehind, lookup_over, round_trip,
+    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, WayBehind, handshake, lookup_over,
+    round_trip,
 };
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
@@ -147,9 +148,9 @@ impl Parameters {
         (parameters.down[2].queue, parameters.up[0].queue) = (QueueLimit::Unlimited, QueueLimit::Unlimited);
         let (wan, program) = (round_trip(&scenario.wan), parameters.program());
         // The proxy connects; it asks, and the server answers.
-        let [connection, response] = [1, 2].map(|programs| wan + program * programs);
+        let (connection, response) = (handshake(&scenario.wan, &scenario.tcp) + program, wan + program * 2);
         let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
-        (parameters.is_relayed, parameters.is_read_late) = (true, true);
+        (parameters.is_relayed, parameters.is_read_late, parameters.is_direct) = (true, true, false);
         parameters.near = Near::of(scenario, round_trip(&scenario.lan));
         parameters.delays = Delays { response, tls: response, behind: Some(behind), connection, ..Delays::default() };
         parameters
@@ -209,15 +210,21 @@ impl Parameters {
         Self { carriers, is_established: true, lookup: Duration::ZERO, ..self }
     }
 
-    /// The terminal answers who asks for a connection that is up, in so many round trips.
+    /// The terminal answers who asks for a connection that is up, in so many round trips, the first of which is the handshake.
     fn answered_near(mut self, scenario: &Scenario, round_trips: u32) -> Self {
-        self.delays.opening = Some(round_trip(&scenario.lan).saturating_mul(round_trips));
+        let others = round_trip(&scenario.lan).saturating_mul(round_trips.saturating_sub(1));
+        self.delays.opening = Some(handshake(&scenario.lan, &scenario.tcp).saturating_add(others));
         self
     }
 
     /// What a program of a host takes to connect, ask or answer.
     fn program(&self) -> Duration {
         Habits::of(&self.tcp).waking.to_duration()
+    }
+
+    /// What a program takes to read what arrives, if it sleeps.
+    pub(crate) fn reading(&self) -> Duration {
+        if self.is_direct { self.program() } else { Duration::ZERO }
     }
 
     /// Both ends keep to a set rate.
@@ -238,11 +245,11 @@ impl Parameters {
     fn prefetching_near(scenario: &Scenario) -> Self {
         let mut parameters = Self::of(scenario);
         (parameters.down[2], parameters.up[0]) = (beyond_proxy(&scenario.lan.down), beyond_proxy(&scenario.lan.up));
-        (parameters.asks_ahead, parameters.is_read_late) = (true, true);
+        (parameters.asks_ahead, parameters.is_read_late, parameters.is_direct) = (true, true, false);
         let (lan, program) = (round_trip(&scenario.lan), parameters.program());
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
-        parameters.delays.document = lan.saturating_mul(2) + program * 3;
+        parameters.delays.document = handshake(&scenario.lan, &scenario.tcp) + lan + program * 3;
         parameters
     }
 
@@ -261,7 +268,7 @@ impl Parameters {
     fn passing_on(scenario: &Scenario, side: PrefetchSide) -> Self {
         let direct = Self::of(scenario);
         match side {
-            PrefetchSide::Near => Self { is_read_late: true, ..direct },
+            PrefetchSide::Near => Self { is_read_late: true, is_direct: false, ..direct },
             PrefetchSide::Far => {
                 Self { fetches_ahead: false, lookup: direct.lookup, ..Self::prefetching_far(scenario) }
             }

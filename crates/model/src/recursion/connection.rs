@@ -4,6 +4,7 @@ use super::breakdown::{Gap, Ledger};
 use super::deadline::Deadline;
 use super::habits::Habits;
 use super::hello::Hello;
+use super::program::Program;
 use super::receiver::{Ack, Arrival, Receiver};
 use super::repair::Repair;
 use super::sender::{Piece, Sender};
@@ -86,19 +87,20 @@ impl End {
 
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
     #[inline(always)]
-    pub(crate) fn take_in(&mut self, now: Ticks, packet: &Packet) -> u64 {
+    pub(crate) fn take_in(&mut self, now: Ticks, program: &mut Program, packet: &Packet) -> u64 {
         self.receiver.note_timestamp(packet.start, packet.sent);
         if let Some(repair) = &mut self.repair {
             repair.hear(&mut self.sender, now, packet);
             let ends = (&mut self.receiver, &self.sender);
-            return if packet.payload > 0 { repair.receive(ends, now, packet) } else { 0 };
+            return if packet.payload > 0 { repair.receive(ends, (now, program.reads(now)), packet) } else { 0 };
         }
         self.sender.on_ack(now, &packet.ack);
         let payload = packet.payload();
         if payload > 0 {
             let Packet { push, fin, sent, ack: Ack { echo, .. }, .. } = *packet;
-            let timeout = self.sender.timeout();
-            self.receiver.data_arrived(Arrival { now, payload, push, fin, sent, echo }, &self.sender.rtt, timeout);
+            let (reads, timeout) = (program.reads(now), self.sender.timeout());
+            let arrival = Arrival { now, reads, payload, push, fin, sent, echo };
+            self.receiver.data_arrived(arrival, &self.sender.rtt, timeout);
         }
         payload
     }

@@ -14,6 +14,7 @@ use super::contents::Contents;
 use super::flight;
 use super::near::{Legs, Near};
 use super::parameters::{Control, Http, Parameters, Tls};
+use super::program::Program;
 use super::route::Route;
 use super::sender::Piece;
 use super::skip::Skipping;
@@ -131,6 +132,8 @@ pub(crate) struct Load<'a> {
     pub(crate) now: Ticks,
     /// Time that was skipped.
     pub(crate) skipped: Ticks,
+    /// The client's and the server's.
+    pub(crate) programs: [Program; 2],
     pub(crate) down: Route,
     pub(crate) up: Route,
     /// Propagation delay both ways.
@@ -187,6 +190,7 @@ impl<'a> Load<'a> {
             buffers,
             now: Ticks::ZERO,
             skipped: Ticks::ZERO,
+            programs: [Program::new(Ticks::of(parameters.reading())); 2],
             rtt: down.delay() + up.delay(),
             mss: parameters.tcp.mss.get(),
             turns: parameters.turns(),
@@ -401,7 +405,7 @@ impl<'a> Load<'a> {
             (Http::Http3, Side::Server) => {
                 QUIC_ANSWER_OVERHEAD + Tls::Tls13.rounds().iter().map(|round| round.server.get()).sum::<u64>()
             }
-            _ => HEADERS,
+            _ => self.parameters.tcp.syn_bytes().get(),
         }
     }
 
@@ -412,6 +416,7 @@ impl<'a> Load<'a> {
             // It was sent again: its answer is on the way, or will be sent again too.
             return self.draw_ack(place, Side::Server);
         }
+        _ = self.programs[Side::Server as usize].reads(now);
         (connection.syn_arrived, connection.answered_hello) = (true, packet.sent);
         connection.syn_ack_sent = Some(now);
         connection.server.receiver.note_timestamp(0, packet.sent);
@@ -430,6 +435,7 @@ impl<'a> Load<'a> {
         if core::mem::replace(&mut connection.is_up, true) {
             return self.draw_ack(place, Side::Client);
         }
+        _ = self.programs[Side::Client as usize].reads(now);
         connection.client.heard_hello(now, packet.sent);
         let offer = connection.server.receiver.offer();
         connection.client.sender.update_offer(0, offer);
@@ -452,7 +458,7 @@ impl<'a> Load<'a> {
     fn segment_arrived_at_client(&mut self, packet: &Packet) {
         let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
-        let bytes = connection.client.take_in(now, packet);
+        let bytes = connection.client.take_in(now, &mut self.programs[Side::Client as usize], packet);
         let is_late = core::mem::take(&mut connection.client.sender.is_late);
         if bytes > 0 && self.explains {
             connection.note_arrival(now, &self.story, self.rtt);
@@ -475,7 +481,7 @@ impl<'a> Load<'a> {
             self.confirm_handshake(place);
         }
         let connection = &mut self.buffers.connections[place];
-        let bytes = connection.server.take_in(now, packet);
+        let bytes = connection.server.take_in(now, &mut self.programs[Side::Server as usize], packet);
         let is_late = core::mem::take(&mut connection.server.sender.is_late);
         if self.explains {
             connection.late = (self.story.held, self.story.waited);

@@ -61,6 +61,7 @@ mod load;
 mod near;
 mod parameters;
 mod probe;
+mod program;
 mod reading;
 mod receiver;
 mod repair;

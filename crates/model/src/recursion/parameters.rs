@@ -279,6 +279,8 @@ pub struct Parameters {
     pub is_relayed: bool,
     /// Who receives is the program of a box, which reads a little later than its kernel acknowledges.
     pub is_read_late: bool,
+    /// No box is between client and server, whose programs are awake for a while once they ran; those of boxes are taken to read at once.
+    pub is_direct: bool,
     /// What responses wait for at the far end of the modelled path.
     pub delays: Delays,
     /// Of what a document names the sender knows so many objects as soon as it has the document, and sends them without being asked.
@@ -323,6 +325,7 @@ impl Parameters {
             outstanding: usize::MAX,
             is_relayed: false,
             is_read_late: false,
+            is_direct: true,
             delays: Delays::default(),
             pushed: 0,
             pushed_rate: None,
@@ -491,6 +494,11 @@ pub(crate) fn lookup_over(channel: &ChannelConfig) -> Duration {
 /// Round-trip time of a small packet each way.
 pub(crate) fn round_trip(channel: &ChannelConfig) -> Duration {
     way(&channel.down, HEADER_BYTES).saturating_add(way(&channel.up, HEADER_BYTES))
+}
+
+/// Round-trip time of TCP's handshake.
+pub(crate) fn handshake(channel: &ChannelConfig, tcp: &TcpConfig) -> Duration {
+    way(&channel.down, tcp.syn_bytes()).saturating_add(way(&channel.up, tcp.syn_bytes()))
 }
 
 /// How long a packet of so many bytes takes one way.

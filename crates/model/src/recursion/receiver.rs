@@ -71,6 +71,8 @@ pub(crate) struct Receiver {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) now: Ticks,
+    /// When the program reads it.
+    pub(crate) reads: Ticks,
     pub(crate) payload: u64,
     pub(crate) push: bool,
     pub(crate) fin: bool,
@@ -352,7 +354,7 @@ impl Offer {
     #[inline(always)]
     fn data_arrived(&mut self, data: &Arrival, arrived: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
-        let Arrival { now, payload, echo, .. } = *data;
+        let Arrival { now, reads, payload, echo, .. } = *data;
         let (is_full, before) = (payload >= self.step / 2, self.size);
         tuning.trip.measure(now, echo, is_full);
         if is_full {
@@ -362,9 +364,9 @@ impl Offer {
         if payload >= LEAST_TO_GROW && before < most {
             self.size = (before + self.step).min(most);
         }
-        // The room follows when the application reads, which is later.
-        if tuning.trip.estimate.is_some_and(|rtt| now.since(tuning.start) >= rtt) {
-            tuning.end_round(now, arrived);
+        // The room follows when the program reads, which is later.
+        if tuning.trip.estimate.is_some_and(|rtt| reads.since(tuning.start) >= rtt) {
+            tuning.end_round(reads, arrived);
         }
         self.size > before
     }
@@ -416,7 +418,7 @@ mod tests {
     /// When a segment that arrives at `ms` is acknowledged, in ms after it; the acknowledgement leaves then.
     fn delay(receiver: &mut Receiver, ms: u64) -> u64 {
         let (sent, push, fin) = (Ticks::ZERO, false, false);
-        let arrival = Arrival { now: MS(ms), payload: 1448, push, fin, sent, echo: sent };
+        let arrival = Arrival { now: MS(ms), reads: MS(ms), payload: 1448, push, fin, sent, echo: sent };
         receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
         let due = receiver.due;
         receiver.acknowledge(due, false);
@@ -466,7 +468,15 @@ mod tests {
         let mut offers = |reading, times: [u64; 3]| {
             receiver.read_after(MS(reading));
             times.map(|ms| {
-                let arrival = Arrival { now: MS(ms), payload: 1448, push: false, fin: false, sent: MS(0), echo: MS(0) };
+                let arrival = Arrival {
+                    now: MS(ms),
+                    reads: MS(ms),
+                    payload: 1448,
+                    push: false,
+                    fin: false,
+                    sent: MS(0),
+                    echo: MS(0),
+                };
                 receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
                 receiver.acknowledge(MS(ms), false).offer
             })
@@ -481,7 +491,8 @@ mod tests {
         let config = TcpConfig { max_window: Some(Bytes::kb(10)), ..TcpConfig::of(Profile::Rfc) };
         let mut receiver = Receiver::new(&config, &Habits::of_quic(&config));
         let rooms = [(0, 3000), (1, 2000), (2, 200), (3, 300)].map(|(ms, payload)| {
-            let arrival = Arrival { now: MS(ms), payload, push: false, fin: false, sent: MS(0), echo: MS(0) };
+            let arrival =
+                Arrival { now: MS(ms), reads: MS(ms), payload, push: false, fin: false, sent: MS(0), echo: MS(0) };
             receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
             let is_due = receiver.due == MS(ms);
             (is_due, if is_due { receiver.acknowledge(MS(ms), false).offer } else { 0 })

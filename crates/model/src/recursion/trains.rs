@@ -116,7 +116,8 @@ impl Load<'_> {
                 (heard, alone) = (Some((up_to, offer)), alone.min(deadlines));
             }
             (self.now, taken, count) = (now, taken + payload, count + 1);
-            connection.client.listen(start, Arrival { now, payload, push, fin, sent, echo }, timeout);
+            let reads = self.programs[Side::Client as usize].reads(now);
+            connection.client.listen(start, Arrival { now, reads, payload, push, fin, sent, echo }, timeout);
             if self.explains {
                 connection.note_arrival(now, &down.story(count - 1), self.rtt);
             }

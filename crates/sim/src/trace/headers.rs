@@ -2,9 +2,9 @@
 //! (RFC 768).
 //!
 //! Sequence numbers are the endpoints' own, modulo 2³², from an initial number of zero; windows are scaled by one shift for all
-//! (RFC 7323 §2), announced on SYNs. SYNs have room for maximum segment size, selective acknowledgements and scale in the
-//! 52 bytes that every header takes in the simulator, so that timestamps are absent there alone. Payload does not exist; its
-//! bytes count as zeros in the checksum, and are not captured. A damaged packet has a checksum that is wrong.
+//! (RFC 7323 §2), announced on SYNs. Linux's SYNs have 60 bytes for maximum segment size, selective acknowledgements, timestamps
+//! and scale; others have the 52 that every header takes in the simulator, so that timestamps are absent there alone. Payload does
+//! not exist; its bytes count as zeros in the checksum, and are not captured. A damaged packet has a checksum that is wrong.
 
 use super::Passing;
 use crate::network::{Place, Route, Upper};
@@ -209,17 +209,21 @@ fn flags(segment: &Segment) -> u8 {
 }
 
 fn put_options(segment: &Segment, ends: Ends, out: &mut Vec<u8>) {
-    use option::{MSS, NO_OPERATION, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE};
+    use option::{MSS, NO_OPERATION, SACK, SACK_PERMITTED, WINDOW_SCALE};
     if segment.syn {
         out.extend([MSS, 4]);
         out.extend(ends.mss.to_be_bytes());
         out.extend(if ends.sack { [SACK_PERMITTED, 2] } else { [NO_OPERATION; 2] });
-        out.extend([WINDOW_SCALE, 3, ends.shift, NO_OPERATION, NO_OPERATION, NO_OPERATION]);
+        if segment.options > 0 {
+            put_timestamps(segment, out);
+            out.extend([NO_OPERATION, WINDOW_SCALE, 3, ends.shift]);
+        } else {
+            out.extend([WINDOW_SCALE, 3, ends.shift, NO_OPERATION, NO_OPERATION, NO_OPERATION]);
+        }
         return;
     }
-    out.extend([NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]);
-    out.extend(segment.timestamps.value.to_be_bytes());
-    out.extend(segment.timestamps.echo.to_be_bytes());
+    out.extend([NO_OPERATION; 2]);
+    put_timestamps(segment, out);
     let blocks = u8::try_from(segment.sack.len()).unwrap_or_default();
     if blocks > 0 {
         out.extend([NO_OPERATION, NO_OPERATION, SACK, 2 + 8 * blocks]);
@@ -228,6 +232,12 @@ fn put_options(segment: &Segment, ends: Ends, out: &mut Vec<u8>) {
             out.extend(wrapped(block.end.number()).to_be_bytes());
         }
     }
+}
+
+fn put_timestamps(segment: &Segment, out: &mut Vec<u8>) {
+    out.extend([option::TIMESTAMPS, 10]);
+    out.extend(segment.timestamps.value.to_be_bytes());
+    out.extend(segment.timestamps.echo.to_be_bytes());
 }
 
 /// A number modulo 2³².
@@ -253,7 +263,7 @@ fn sum(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::network::{Line, Side};
-    use farhop_tcp::{SackBlock, Sequence, TcpConfig};
+    use farhop_tcp::{SackBlock, Sequence, TcpConfig, Timestamps};
 
     fn at(number: u64) -> Sequence {
         Sequence::SYN + Bytes::new(number)
@@ -306,6 +316,16 @@ mod tests {
         assert_eq!((syn[32], syn[33], &syn[34..36]), (0x80, 0x02, &[0xff, 0xff][..]));
         assert_eq!(syn[40..], [2, 4, 0x05, 0xa8, 4, 2, 3, 3, 5, 1, 1, 1]);
         assert_eq!((checksum(&syn[..20], 0), verified(&syn, 52)), (0, 0));
+    }
+
+    /// As Linux's does (tcp_options_write()).
+    #[test]
+    fn a_syn_with_room_has_timestamps_too() {
+        let timestamps = Timestamps { value: 0x0102_0304, echo: 0 };
+        let syn = packet(&Segment { syn: true, options: 8, timestamps, ..Segment::default() }, false);
+        assert_eq!((syn.len(), syn[3], syn[32]), (60, 60, 0xa0));
+        assert_eq!(syn[40..], [2, 4, 0x05, 0xa8, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 5]);
+        assert_eq!(verified(&syn, 60), 0);
     }
 
     #[test]

@@ -333,3 +333,26 @@ fn segments_that_carry_nothing_or_4_gib_are_an_error() {
     assert_eq!(error.to_string(), "a maximum segment size of 0 B; it is 1 B to 4294967295 B");
     assert_eq!([most, most + Bytes::new(1)].map(|mss| listen(mss).is_ok()), [true, false]);
 }
+
+/// ns-3's SYNs are no longer than its data's headers.
+#[test]
+fn both_syns_of_linux_have_more_options_than_what_follows() {
+    for (profile, syn) in [(Profile::Linux, 60), (Profile::Rfc, 52), (Profile::Bsd1997, 52)] {
+        let config = TcpConfig::of(profile);
+        let mut client = Endpoint::connect(at(0), &config).expect("its congestion control is there");
+        let mut server = Endpoint::listen(&config).expect("it is there");
+        let mut sizes = Vec::new();
+        for ms in 0..2 {
+            for segment in segments(&mut client) {
+                sizes.push(segment.wire_bytes().get());
+                server.handle_segment(at(ms), &segment);
+            }
+            for segment in segments(&mut server) {
+                sizes.push(segment.wire_bytes().get());
+                client.handle_segment(at(ms), &segment);
+            }
+        }
+        assert_eq!(sizes, [syn, syn, 52], "{profile:?}");
+        assert_eq!(config.syn_bytes(), Bytes::new(syn));
+    }
+}

@@ -167,7 +167,12 @@ impl Repair {
     }
 
     /// A segment with data arrived. Returns how many bytes are newly in order.
-    pub(crate) fn receive(&mut self, (receiver, sender): (&mut Receiver, &Sender), now: Ticks, packet: &Packet) -> u64 {
+    pub(crate) fn receive(
+        &mut self,
+        (receiver, sender): (&mut Receiver, &Sender),
+        (now, reads): (Ticks, Ticks),
+        packet: &Packet,
+    ) -> u64 {
         let Packet { start, push, fin, sent, order, .. } = *packet;
         let payload = packet.payload();
         let brought = self.incoming.take_in((start, start + payload), order, receiver.arrived());
@@ -175,7 +180,7 @@ impl Repair {
             receiver.due = now;
         }
         if brought.bytes > 0 {
-            let arrival = Arrival { now, payload: brought.bytes, push, fin, sent, echo: packet.ack.echo };
+            let arrival = Arrival { now, reads, payload: brought.bytes, push, fin, sent, echo: packet.ack.echo };
             receiver.data_arrived(arrival, &sender.rtt, sender.timeout());
         }
         brought.bytes
