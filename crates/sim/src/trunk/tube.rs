@@ -119,7 +119,9 @@ struct Way {
     arrived: Bytes,
     /// Of data, in whole frames.
     delivered: u64,
+    /// Its sender has said that it is complete, and its receiver has heard so.
     has_ended: bool,
+    is_whole: bool,
 }
 
 impl Tube {
@@ -183,7 +185,7 @@ impl Tube {
         self.flush(now, side, flow);
         self.push(now, side, flow, mark, fields, Bytes::ZERO);
         if mark == Mark::End {
-            self.see_to_finish(now, flow);
+            self.see_to_finish(now, side, flow);
         }
     }
 
@@ -268,6 +270,7 @@ impl Tube {
         // By then the modem can have sent a packet.
         let room = self.modem.filter(|_| end.connection.awaits_room()).map(|wait| now + wait);
         let due = gathered.into_iter().chain(own).chain(room).chain(end.connection.next_timeout()).min()?;
+        debug_assert!(due >= now, "what was due has been done");
         if end.wake.is_some_and(|wake| wake <= due) {
             return None;
         }
@@ -319,10 +322,12 @@ impl Tube {
         self.ends[side as usize].connection.write(now, StreamId(number), size);
     }
 
-    /// A stream ends when both have said all; until then there may be credit to be told.
-    fn see_to_finish(&mut self, now: Instant, number: u32) {
-        if self.flows.get(&number).is_some_and(|flow| flow.ways.iter().all(|way| way.has_ended)) {
-            self.ends.iter_mut().for_each(|end| end.connection.finish(now, StreamId(number)));
+    /// An end finishes a stream when it has said all and heard all; until then there may be credit to be told. It does so itself: whose
+    /// connection is made to do something is to be polled in the same instant, or deadlines pass unseen.
+    fn see_to_finish(&mut self, now: Instant, side: Side, number: u32) {
+        let Some(Flow { ways }) = self.flows.get(&number) else { return };
+        if ways[side as usize].has_ended && ways[side.other() as usize].is_whole {
+            self.ends[side as usize].connection.finish(now, StreamId(number));
         }
     }
 
@@ -354,6 +359,7 @@ impl Tube {
                 mark => end.heard.push_back(Heard::Frame { flow: number, mark }),
             }
         }
+        self.see_to_finish(now, side, number);
     }
 }
 
@@ -412,6 +418,7 @@ impl Way {
             arrived: Bytes::ZERO,
             delivered: 0,
             has_ended: false,
+            is_whole: false,
         }
     }
 
@@ -420,6 +427,7 @@ impl Way {
         let (size, mark) = *self.frames.front().filter(|(size, _)| *size <= self.arrived)?;
         self.arrived -= size;
         self.frames.pop_front();
+        self.is_whole |= mark == Mark::End;
         if let Mark::Data(bytes) = mark {
             let kept = self.receive.receive(self.delivered, bytes);
             debug_assert!(kept.is_ok(), "more than was granted");

@@ -127,3 +127,22 @@ fn flows_wait_in_turn_for_the_send_buffer() {
     assert!(written > Bytes::kb(500), "the second has its share: {written}");
     assert!(left[0] > Bytes::ZERO, "and so has the first");
 }
+
+#[test]
+fn an_end_finishes_a_stream_when_it_has_said_and_heard_that_all_is_there() {
+    let mut link = Link::new();
+    let flow = link.tube.open_flow(link.now, Side::Near, Content::Requested);
+    link.tube.send(link.now, Side::Near, flow, Mark::Connect, 10);
+    link.run(1000);
+    link.tube.send(link.now, Side::Far, flow, Mark::End, 1);
+    link.run(1000);
+    link.frames(Side::Near);
+    link.tube.send(link.now, Side::Near, flow, Mark::End, 1);
+    assert_eq!(link.tube.poll(link.now, Side::Far), None, "nothing has come to the far end yet");
+    link.run(1000);
+    assert_eq!(link.frames(Side::Far), [(flow, Mark::End)]);
+    let late = link.tube.ends.iter().filter_map(|end| end.connection.next_timeout()).find(|due| *due < link.now);
+    assert_eq!((late, link.tube.ends.each_ref().map(|end| end.connection.held())), (None, [Bytes::ZERO; 2]));
+    let room = link.tube.ends.each_ref().map(|end| end.connection.room(StreamId(flow)));
+    assert_eq!(room, [Bytes::ZERO; 2], "both have finished it");
+}
