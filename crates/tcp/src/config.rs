@@ -6,6 +6,9 @@ use farhop_units::Bytes;
 /// Bytes of headers on every TCP segment: IPv4 20, TCP 20, timestamps option 12 (RFC 7323). A SYN may have more ([`TcpConfig::syn_bytes`]).
 pub const HEADER_BYTES: Bytes = Bytes::new(52);
 
+/// RFC 7323 §2.3.
+const LARGEST_SCALE: u8 = 14;
+
 /// Where the defaults of everything else come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -89,6 +92,14 @@ impl TcpConfig {
         let share = 256 * self.mss.get() / (self.mss.get() + Self::PACKET_OVERHEAD);
         let payload = u128::from(buffer.get()) * u128::from(share.max(1)) / 256;
         Bytes::new(u64::try_from(payload).unwrap_or(u64::MAX)).max(Bytes::new(1))
+    }
+
+    /// Bits by which the windows of all segments but SYNs are scaled.
+    pub fn window_scale(&self) -> u8 {
+        let limit = self.max_window.unwrap_or(Bytes::new(u64::MAX));
+        let largest = if self.profile == Profile::Linux { limit.min(self.receive_buffer) } else { limit };
+        let scale = (0..LARGEST_SCALE).find(|scale| largest.get() >> scale <= u64::from(u16::MAX));
+        scale.unwrap_or(LARGEST_SCALE)
     }
 
     /// A SYN's size on the wire, with headers and options.

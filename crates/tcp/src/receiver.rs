@@ -99,6 +99,7 @@ impl Receiver {
         let Some(expected) = self.expected else { return Received::default() };
         self.note_timestamp(segment);
         self.note_mark(now, segment);
+        self.window.hear(segment);
         if segment.is_pure_ack() {
             if segment.sequence.next() == expected {
                 // RFC 9293 §3.8.6.1: the other side asks for the window.

@@ -56,10 +56,23 @@ struct Tuning {
 #[derive(Debug, Clone, Default)]
 struct ReceiverTrip {
     echo: u32,
+    /// The other side's window as the field of its last segment had it, which is scaled by so many bits; zero before the first.
+    told: u16,
+    scale: u8,
     estimate: Option<Duration>,
 }
 
 impl ReceiverTrip {
+    /// An acknowledgement without data that does not tell of the same window as before, or is the first, goes the slow way through
+    /// tcp_rcv_established(), which looks at its echo: too small to be measured by, it leaves none to the data that follows with the same echo. So
+    /// the first response on a connection whose request was acknowledged by itself says nothing of the round trip.
+    fn hear(&mut self, segment: &Segment) {
+        let told = u16::try_from(segment.window.get().div_ceil(1 << self.scale)).unwrap_or(u16::MAX);
+        if core::mem::replace(&mut self.told, told) != told && segment.is_pure_ack() {
+            self.echo = segment.timestamps.echo;
+        }
+    }
+
     /// From the acknowledgement that the segment answers to its arrival.
     fn measure(&mut self, now: Instant, echo: u32, is_full: bool) {
         if echo == self.echo {
@@ -97,7 +110,7 @@ impl ReceiveWindow {
             known_room: config.payload_in(buffer),
             round_start: Instant::START,
             round_from: Sequence::FIRST_BYTE,
-            trip: ReceiverTrip::default(),
+            trip: ReceiverTrip { scale: config.window_scale(), ..ReceiverTrip::default() },
         };
         let (tuning, edge) = (Some(tuning), Sequence::SYN);
         Self { offer: room.min(limit), limit, mss, tuning, unread: None, edge, reads_at: None }
@@ -161,6 +174,13 @@ impl ReceiveWindow {
     /// The application reads what arrives now at `runs`.
     pub(crate) fn read_at(&mut self, runs: Instant) {
         self.reads_at = Some(runs);
+    }
+
+    /// A segment of a connection that is up has arrived, with data or without.
+    pub(crate) fn hear(&mut self, segment: &Segment) {
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| !segment.syn) {
+            tuning.trip.hear(segment);
+        }
     }
 
     /// A segment of data has arrived, in order or not.
@@ -300,6 +320,28 @@ mod tests {
             let config = TcpConfig { max_window: Some(Bytes::kib(16)), ..TcpConfig::of(profile) };
             assert!(offers(&config, 6).iter().all(|(offer, _)| *offer == Bytes::kib(16)), "{profile:?}");
         }
+    }
+
+    #[test]
+    fn a_bare_acknowledgement_that_tells_of_another_window_leaves_no_echo_to_be_measured_by() {
+        let mut window = ReceiveWindow::new(&TcpConfig::of(Profile::Linux));
+        // A request is sent at each of these times, acknowledged with this window, and answered.
+        let estimates =
+            [(0, 64_512), (1000, 64_100), (2000, 64_512), (3000, 70_000), (4000, 70_000)].map(|(ms, told)| {
+                let [sent, answered] = [ms, ms + 500].map(|ms| Timestamps { value: 0, echo: ms });
+                let told = Bytes::new(told);
+                window.hear(&Segment { window: told, timestamps: sent, ..Segment::default() });
+                let response =
+                    Segment { window: told, timestamps: sent, payload: Bytes::new(1448), ..Segment::default() };
+                window.hear(&response);
+                window.measure(Instant::START + Duration::from_millis(answered.echo.into()), &response);
+                window
+                    .tuning
+                    .as_mut()
+                    .and_then(|tuning| tuning.trip.estimate.take())
+                    .map(|estimate| estimate.as_millis())
+            });
+        assert_eq!(estimates, [None, Some(500), Some(500), None, Some(500)]);
     }
 
     #[test]

@@ -89,6 +89,7 @@ impl End {
     #[inline(always)]
     pub(crate) fn take_in(&mut self, now: Ticks, program: &mut Program, packet: &Packet) -> u64 {
         self.receiver.note_timestamp(packet.start, packet.sent);
+        self.receiver.hear(&packet.ack, packet.payload == 0);
         if let Some(repair) = &mut self.repair {
             repair.hear(&mut self.sender, now, packet);
             let ends = (&mut self.receiver, &self.sender);
@@ -112,6 +113,7 @@ impl End {
         let is_news = packet.ack.up_to > self.sender.acknowledged;
         if is_news {
             self.receiver.note_timestamp(packet.start, packet.sent);
+            self.receiver.hear(&packet.ack, packet.payload == 0);
             self.sender.advance(now, &packet.ack);
         }
         is_news
@@ -122,6 +124,7 @@ impl End {
     #[inline(never)]
     pub(crate) fn hear(&mut self, now: Ticks, ack: &Ack) -> (Ticks, Ticks, bool) {
         self.sender.on_ack(now, ack);
+        self.receiver.hear(ack, false);
         (self.sender.timeout(), self.deadlines(), self.sender.in_flight() > 0)
     }
 

@@ -132,6 +132,14 @@ impl Receiver {
         }
     }
 
+    /// An acknowledgement arrived, with data or without.
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, ack: &Ack, is_bare: bool) {
+        if let Some(tuning) = &mut self.offer.tuning {
+            tuning.trip.hear(ack, is_bare);
+        }
+    }
+
     /// Data arrived; `rtt` and `timeout` are what this end's own sender knows.
     #[inline(always)]
     pub(crate) fn data_arrived(&mut self, data: Arrival, rtt: &RoundTripTime, timeout: Ticks) {
@@ -323,6 +331,9 @@ struct Trip {
     /// The echo that was last seen, to the nanosecond and in milliseconds.
     last: Ticks,
     echo: Ticks,
+    /// The other side's offer as the last packet's field had it.
+    told: Option<u64>,
+    scale: u8,
     estimate: Option<Ticks>,
 }
 
@@ -345,7 +356,7 @@ impl Offer {
             known_room,
             start: Ticks::ZERO,
             from: 0,
-            trip: Trip::default(),
+            trip: Trip { scale: config.window_scale(), ..Trip::default() },
         };
         Self { size: room.min(limit), limit, step: mss * 2, tuning: Some(tuning) }
     }
@@ -373,6 +384,15 @@ impl Offer {
 }
 
 impl Trip {
+    /// An acknowledgement that tells of another window, or is the first, is looked at even without data (tcp_rcv_established()): too small to be
+    /// measured by, it leaves no echo to the data that follows.
+    fn hear(&mut self, ack: &Ack, is_bare: bool) {
+        let told = Some(ack.offer.div_ceil(1 << self.scale));
+        if core::mem::replace(&mut self.told, told) != told && is_bare {
+            (self.last, self.echo) = (ack.echo, ack.echo.whole_millis());
+        }
+    }
+
     fn measure(&mut self, now: Ticks, echo: Ticks, is_full: bool) {
         if core::mem::replace(&mut self.last, echo) == echo {
             return;
@@ -459,6 +479,22 @@ mod tests {
             .collect();
         assert_eq!(offers[..2], [65_160 + 2 * 1448, 65_160 + 4 * 1448]);
         assert_eq!(offers[6..], [80_896, 80_896], "158 of each 256 bytes of 128 KiB");
+    }
+
+    #[test]
+    fn a_bare_acknowledgement_of_another_window_leaves_no_echo_to_measure_by() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut receiver = Receiver::new(&config, &Habits::of(&config));
+        let estimates = [(1, 64_512), (1000, 64_100), (2000, 70_000), (3000, 70_000)].map(|(ms, offer)| {
+            let ack = Ack { echo: MS(ms), offer, ..Ack::default() };
+            receiver.hear(&ack, true);
+            receiver.hear(&ack, false);
+            let now = MS(ms + 500);
+            let arrival = Arrival { now, reads: now, payload: 1448, push: false, fin: false, sent: now, echo: MS(ms) };
+            receiver.data_arrived(arrival, &RoundTripTime::default(), MS(1000));
+            receiver.offer.tuning.as_mut().and_then(|tuning| tuning.trip.estimate.take())
+        });
+        assert_eq!(estimates, [None, Some(MS(500)), None, Some(MS(500))]);
     }
 
     #[test]

@@ -9,8 +9,7 @@
 use super::Passing;
 use crate::network::{Place, Route, Upper};
 use farhop_scenario::{Scenario, Tls};
-use farhop_tcp::{Profile, Segment};
-use farhop_units::Bytes;
+use farhop_tcp::Segment;
 use std::net::Ipv4Addr;
 
 /// What a packet's way has done to it.
@@ -70,18 +69,13 @@ pub(crate) struct Addresses {
 const DYNAMIC_PORTS: (u16, u16) = (49_152, 16_384);
 const HTTP: u16 = 80;
 const HTTPS: u16 = 443;
-/// RFC 7323 §2.3.
-const LARGEST_SHIFT: u8 = 14;
 
 impl Addresses {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let config = &scenario.tcp;
         let port = if scenario.http.tls == Tls::None { HTTP } else { HTTPS };
-        let limit = config.max_window.unwrap_or(Bytes::new(u64::MAX));
-        let largest = if config.profile == Profile::Linux { limit.min(config.receive_buffer) } else { limit };
-        let shift = (0..LARGEST_SHIFT).find(|shift| largest.get() >> shift <= u64::from(u16::MAX));
         let mss = u16::try_from(config.mss.get()).unwrap_or(u16::MAX);
-        Self { port, shift: shift.unwrap_or(LARGEST_SHIFT), mss, sack: config.sack }
+        Self { port, shift: config.window_scale(), mss, sack: config.sack }
     }
 
     /// The ends of a connection with this number: clients and terminals in 10.0.0.0/8, a net for each terminal; gateway and servers
@@ -263,7 +257,8 @@ fn sum(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::network::{Line, Side};
-    use farhop_tcp::{SackBlock, Sequence, TcpConfig, Timestamps};
+    use farhop_tcp::{Profile, SackBlock, Sequence, TcpConfig, Timestamps};
+    use farhop_units::Bytes;
 
     fn at(number: u64) -> Sequence {
         Sequence::SYN + Bytes::new(number)
