@@ -48,6 +48,8 @@ pub(crate) enum SimError {
         /// The far link was busy all the time.
         full: bool,
     },
+    #[error("none of the log's requests was answered within {} s of the last", PATIENCE.as_secs())]
+    NoAnswers,
     #[error("{0}")]
     NotCarried(&'static str),
     #[error(transparent)]

@@ -165,6 +165,9 @@ impl<'a> Task<'a> {
             let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
             log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
         })?;
+        if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
+            return Err(SimError::NoAnswers);
+        }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation { rows: vec![report::of_log((scenario, log), architecture, &all)], ..cost })
     }

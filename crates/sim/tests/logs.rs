@@ -9,7 +9,10 @@ use std::time::Duration;
 
 /// The shipped network of nz-us-2000 with a log.
 fn scenario(records: Vec<LogRecord>, assignments: &[&str]) -> Scenario {
-    let usual = ["run.architectures=direct", "http.connections=256"];
+    let takes_one =
+        ["http.version=1.1-pipelined", "http.version=2"].iter().any(|version| assignments.contains(version));
+    let connections = if takes_one { 1 } else { 256 };
+    let usual = ["run.architectures=direct", &format!("http.connections={connections}")];
     let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
     let mut scenario = open("nz-us", &assignments).expect("the assignments are right");
     let shift = Duration::from_millis(130);
@@ -167,4 +170,44 @@ fn a_log_goes_through_every_architecture() {
     assert_eq!(times.iter().map(|times| (times.answered, times.unanswered)).collect::<Vec<_>>(), [(150, 0); 5]);
     assert!(times[2].sample_mean_s < times[0].sample_mean_s, "RWBP has no slow start: {times:?}");
     assert!(times[3].sample_mean_s < times[0].sample_mean_s, "its connections are there: {times:?}");
+}
+
+#[test]
+fn any_version_with_any_keys_is_answered_through_every_trunk() {
+    for version in ["1.0", "1.1", "1.1-pipelined", "2"] {
+        for keys in ["none", "1.2", "1.3"] {
+            for architecture in ["rwbp", "multiplexed", "tunnel"] {
+                let [version, keys] = [format!("http.version={version}"), format!("http.tls={keys}")];
+                let through = |architecture: &str| {
+                    let architecture = format!("run.architectures={architecture}");
+                    let mut records: Vec<LogRecord> = (0..10).map(|number| record(number * 300)).collect();
+                    // When all is over one is answered at once.
+                    records.push(LogRecord { duration: None, ..record(15_000) });
+                    times(&scenario(records, &[&version, &keys, &architecture]))
+                };
+                let (times, direct) = (through(architecture), through("direct"));
+                let which = format!("{version}, {keys}, {architecture}");
+                assert_eq!((times.answered, times.unanswered), (11, 0), "{which}");
+                let [took, most] = [times.sample_p50_s, direct.sample_p50_s];
+                // A round trip and the server's second at least.
+                assert!((1.38..most).contains(&took), "{which}: {took} s, direct {most} s");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_of_which_nothing_is_answered_has_no_row() {
+    let simulation = simulate(&scenario(vec![record(0)], &["link.down.loss=100 %"]), 1);
+    assert_eq!(simulation.rows, []);
+    let reasons: Vec<&str> = simulation.gaps.iter().map(|gap| gap.reason.as_str()).collect();
+    assert_eq!(reasons, ["none of the log's requests was answered within 3600 s of the last"]);
+}
+
+#[test]
+fn one_absurd_reply_does_not_make_a_run_endless() {
+    let mut records = vec![record(0), record(100)];
+    records[1].reply_bytes = Bytes::new(1 << 60);
+    let times = times(&scenario(records, &["link.down.rate=64 kbit/s"]));
+    assert_eq!((times.answered, times.unanswered), (1, 1));
 }

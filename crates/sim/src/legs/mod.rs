@@ -198,23 +198,25 @@ impl Legs {
     pub(crate) fn write(&mut self, now: Instant, leg: u32, side: Side, message: Message) {
         self.end(leg, side.other()).expect(message);
         self.run_program(now, leg, side);
-        match &mut self.busy_end(leg, side).transport {
-            Transport::Tcp(endpoint) => endpoint.write(now, message.bytes),
-            Transport::Flow { unsent, .. } => {
-                *unsent += message.bytes;
-                self.resume(now, leg, side);
-            }
-            Transport::Quic(_) | Transport::Lookup(_) | Transport::Carrier => {}
-        }
+        self.write_bytes(now, leg, side, message.bytes);
     }
 
     /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
         self.run_program(now, leg, side);
-        let end = self.busy_end(leg, side);
-        end.leave_undecided(bytes);
-        if let Transport::Tcp(endpoint) = &mut end.transport {
-            endpoint.write(now, bytes);
+        self.end(leg, side).leave_undecided(bytes);
+        self.write_bytes(now, leg, side, bytes);
+    }
+
+    /// Gives the transport of an end more to send.
+    fn write_bytes(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
+        match &mut self.busy_end(leg, side).transport {
+            Transport::Tcp(endpoint) => endpoint.write(now, bytes),
+            Transport::Flow { unsent, .. } => {
+                *unsent += bytes;
+                self.resume(now, leg, side);
+            }
+            Transport::Quic(_) | Transport::Lookup(_) | Transport::Carrier => {}
         }
     }
 

@@ -94,6 +94,7 @@ impl World<'_> {
     fn drain_other(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         if let Some(id) = self.legs.station_of(leg, side) {
             self.drain_station(id)?;
+            self.interleave(leg, side);
             self.press_back(leg, side);
             return Ok(());
         }
@@ -135,6 +136,8 @@ impl World<'_> {
     pub(super) fn connected(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         match self.legs.owner(leg, side) {
             Owner::Browser { .. } if self.chain.asks_to_connect() => self.ask_to_connect(leg),
+            // It was told as it opened the flow.
+            Owner::Browser { .. } if self.legs.station_of(leg, side).is_some() => {}
             Owner::Browser { client, connection } => self.reached(client, connection),
             // The terminal is told by the client when to go on.
             Owner::Opener { .. } if self.chain.asks_to_connect() && self.legs.route(leg).near == Place::Client => {}

@@ -154,12 +154,14 @@ impl World<'_> {
             Said::Received { flow, bytes, finished } => {
                 self.legs.read_flow(self.now, flow, side, bytes);
                 self.received(flow, side, bytes);
+                self.interleave(flow, side);
                 if finished {
                     self.finished(flow, side);
                 }
             }
             Said::Room { flow } => {
                 self.legs.resume(self.now, flow, side);
+                self.interleave(flow, side);
                 self.press_back(flow, side);
             }
             Said::Closed { flow } => {
