@@ -7,7 +7,8 @@ use crate::trunk::rwbp;
 use farhop_link::{Access, Direction};
 use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
-use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, Tls, Users};
+use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
+use farhop_tcp::Profile;
 use farhop_units::{Bytes, counted};
 use std::time::Duration;
 
@@ -100,8 +101,11 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
 }
 
 fn log_note(log: &Log, times: &RequestTimes) -> String {
-    let full = times.down_used.is_some_and(|used| used > OVERLOAD) || times.unanswered > 0;
-    let full = if full { "; the link cannot carry what the log asks for" } else { "" };
+    let left = match (is_full(times.down_used), times.unanswered) {
+        (true, _) => "; the link cannot carry what the log asks for".to_owned(),
+        (false, 0) => String::new(),
+        (false, count) => format!("; {} not answered within an hour of the last", counted(count, "request")),
+    };
     let used = times.down_used.map_or_else(|| "unlimited".to_owned(), |used| format!("{:.0} % used", used * 100.0));
     let copies = match log.copies {
         0 => String::new(),
@@ -110,7 +114,7 @@ fn log_note(log: &Log, times: &RequestTimes) -> String {
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}; link down {used}; at most {} to servers and {} waiting; the link dropped {}{full}{read}",
+        "{}{copies}; link down {used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
@@ -229,16 +233,16 @@ fn transport(scenario: &Scenario, architecture: Architecture) -> String {
 }
 
 fn carriage(scenario: &Scenario, architecture: Architecture) -> String {
-    let tcp = format!("TCP {}", controller(scenario.tcp.congestion));
+    let tcp = format!("TCP {}", controller(&scenario.tcp));
     let is_quic = scenario.http.version == HttpVersion::Http3;
     let hidden = (!scenario.http.is_readable()).then_some(match scenario.http.tls {
         Tls::None => "HTTP/2",
         Tls::V12 | Tls::V13 => "TLS",
     });
     match architecture {
-        Architecture::Direct if is_quic => quic(scenario.tcp.congestion),
+        Architecture::Direct if is_quic => quic(&scenario.tcp),
         _ if is_quic => {
-            format!("{} from end to end: proxies cannot split it", quic(scenario.tcp.congestion))
+            format!("{} from end to end: proxies cannot split it", quic(&scenario.tcp))
         }
         Architecture::Split => format!("{tcp} on each of three legs"),
         Architecture::Multiplexed => {
@@ -271,16 +275,17 @@ fn carriage(scenario: &Scenario, architecture: Architecture) -> String {
 }
 
 /// QUIC's CUBIC is RFC 9438's, with RFC 9406.
-fn quic(congestion: Congestion) -> String {
-    let name = controller(congestion);
+fn quic(tcp: &TcpConfig) -> String {
+    let name = controller(tcp);
     format!("QUIC {}", name.split(" with").next().unwrap_or(name))
 }
 
-fn controller(congestion: Congestion) -> &'static str {
-    match congestion {
+fn controller(tcp: &TcpConfig) -> &'static str {
+    match tcp.congestion {
         Congestion::Reno => "Reno",
         Congestion::NewReno => "NewReno",
-        Congestion::Cubic => "CUBIC with HyStart",
+        Congestion::Cubic if tcp.profile == Profile::Linux => "CUBIC with HyStart",
+        Congestion::Cubic => "CUBIC with HyStart++",
         Congestion::Bbr => "BBR",
     }
 }

@@ -280,6 +280,16 @@ mod tests {
     }
 
     #[test]
+    fn the_note_tells_which_slow_start_it_is() {
+        for (profile, expected) in [("linux", "TCP CUBIC with HyStart"), ("rfc", "TCP CUBIC with HyStart++")] {
+            let assignments = [format!("tcp.profile={profile}"), "tcp.congestion=cubic".to_owned()];
+            let scenario = farhop_scenario::open("obata-2002", &assignments).expect("the assignments are right");
+            let simulation = simulate(&scenario, 1);
+            assert_eq!(simulation.rows[0].note.as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
     fn idle_terminals_are_told_in_the_note() {
         let scenario = farhop_scenario::open("rwbp-128", &[]).expect("it is shipped");
         let simulation = simulate(&scenario, 1);

@@ -208,6 +208,10 @@ fn a_log_of_which_nothing_is_answered_has_no_row() {
 fn one_absurd_reply_does_not_make_a_run_endless() {
     let mut records = vec![record(0), record(100)];
     records[1].reply_bytes = Bytes::new(1 << 60);
-    let times = times(&scenario(records, &["link.down.rate=64 kbit/s"]));
+    let row = row(&scenario(records, &["link.down.rate=64 kbit/s", "tcp.max_window=4 kB"]));
+    let times = row.log.expect("it has a log");
     assert_eq!((times.answered, times.unanswered), (1, 1));
+    // It is the window that cannot, and within the second of the requests little has come.
+    let note = row.note.expect("there is something to say");
+    assert!(note.contains("; 1 request not answered within an hour of the last") && !note.contains("cannot"), "{note}");
 }
