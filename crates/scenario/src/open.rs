@@ -52,12 +52,38 @@ fn read(name: &str, file: &str, text: &str, assignments: &[String], files: Files
     Ok(Template::new(name.to_owned(), document, files))
 }
 
-/// What the command line replaces beyond the keys that it names.
+/// What stands for the default of the keys that have nothing by default.
+const NONE: &str = "none";
+
+/// What the command line replaces beyond the keys that it names; what is said to be none is not there.
 pub(crate) fn replace(document: &mut Document) -> Result<(), ValueError> {
+    take_back(document);
     replace_page(document);
     replace_workload(document);
     replace_connections(document)?;
-    replace_rates(document)
+    replace_rates(document);
+    Ok(())
+}
+
+/// Keys whose values are not settings of the link, of which "none" is one, and what says nothing without them.
+const TAKEN_BACK: [(&str, &str); 8] = [
+    ("link.down.trace", "link.down.trace_end"),
+    ("link.up.trace", "link.up.trace_end"),
+    ("wan.trace", "wan.trace_end"),
+    ("lan.trace", "lan.trace_end"),
+    ("multicast.rate", "multicast"),
+    ("users.model", "users"),
+    ("log.file", "log"),
+    ("log.hosts", "log.host_lines"),
+];
+
+/// "none" takes back what the file says of it: it is as if nothing stood there.
+fn take_back(document: &mut Document) {
+    for (key, with_it) in TAKEN_BACK {
+        if document.remove(key, NONE) && !document.is_set(key) {
+            document.forget(with_it);
+        }
+    }
 }
 
 /// A page described on the command line replaces the file's, whichever way that was described.
@@ -100,13 +126,13 @@ fn replace_connections(document: &mut Document) -> Result<(), ValueError> {
 }
 
 /// A trace on the command line replaces the file's rate, and a rate its trace.
-fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
+fn replace_rates(document: &mut Document) {
     for table in ["link.down", "link.up", "wan", "lan"] {
         if !document.is_set_below(table) {
             continue;
         }
         let [rate, trace, end] = ["rate", "trace", "trace_end"].map(|word| key_in(table, word));
-        if document.is_set(&trace) && document.get(&trace, |text| Ok(text != "none"))? == Some(true) {
+        if document.is_set(&trace) {
             document.forget(&rate);
         }
         if document.is_set(&rate) {
@@ -114,7 +140,6 @@ fn replace_rates(document: &mut Document) -> Result<(), ValueError> {
             document.forget(&end);
         }
     }
-    Ok(())
 }
 
 fn unknown(given: &str) -> ScenarioError {

@@ -154,6 +154,14 @@ impl Document {
         self.entries.retain(|entry| !is_meant(entry) || entry.origin == Origin::CommandLine);
     }
 
+    /// Removes `key` if its value is `value`; whether it was.
+    pub(crate) fn remove(&mut self, key: &str, value: &str) -> bool {
+        let is_meant = |entry: &Entry| entry.key == key && matches!(&entry.value, Typed::Text(text) if text == value);
+        let before = self.entries.len();
+        self.entries.retain(|entry| !is_meant(entry));
+        self.entries.len() < before
+    }
+
     /// The same with nothing but these tables.
     pub(crate) fn only(&self, tables: &[&str]) -> Self {
         let belongs = |entry: &&Entry| tables.iter().any(|table| entry.key == *table || is_below(&entry.key, table));

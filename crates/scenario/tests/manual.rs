@@ -30,6 +30,25 @@ fn documented_keys_are_known() {
 }
 
 #[test]
+fn what_is_none_by_default_can_be_none() {
+    let rows = table("| key | default | accepted |").into_iter().filter(|row| row[1].starts_with("none"));
+    let keys: Vec<&str> = rows.flat_map(|row| row[0].split(", ")).map(|key| key.trim_matches('`')).collect();
+    assert!(keys.contains(&"log.hosts") && keys.contains(&"users.model"), "{keys:?}");
+    for key in keys {
+        for name in ["demo", "rwbp-128", "nz-us-log"] {
+            if (name, key) == ("nz-us-log", "log.file") {
+                continue;
+            }
+            let without = open(name, &[format!("{key}=none")]).unwrap_or_else(|error| panic!("{name}, {key}: {error}"));
+            // The demo's file says nothing of them.
+            if name == "demo" {
+                assert_eq!(without, open(name, &[]).expect("it is shipped"), "{key}");
+            }
+        }
+    }
+}
+
+#[test]
 fn known_keys_are_documented() {
     let keys = keys();
     for table in ["link.down", "link.up", "wan", "lan"] {

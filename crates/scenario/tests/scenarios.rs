@@ -330,3 +330,30 @@ proptest! {
         let _ = open("demo", &[format!("{key}={value}")]);
     }
 }
+
+#[test]
+fn none_takes_back_what_a_file_says() {
+    let open = |name: &str, assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        farhop_scenario::open(name, &assignments).unwrap_or_else(|error| panic!("{name}, {assignments:?}: {error}"))
+    };
+    let set = ["users.model=zhou-2004", "users.duration=10 min", "multicast.rate=64 kbit/s"];
+    let with = open("rwbp-128", &set);
+    assert!(with.users.is_some() && with.multicast.is_some());
+    let file = with.to_toml();
+    let parse = |assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        farhop_scenario::parse("with", &file, &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}"))
+    };
+    assert!(parse(&[]).users.is_some() && parse(&[]).multicast.is_some(), "{file}");
+    let without = parse(&["multicast.rate=none"]);
+    assert!(without.multicast.is_none() && without.users == with.users);
+    let written = file.replace("rate = \"64 kbit/s\"", "rate = \"none\"");
+    assert!(written != file && farhop_scenario::parse("with", &written, &[]).expect("it is right").multicast.is_none());
+    let log = |assignments: &[&str]| open("nz-us-log", assignments).log.expect("it has one");
+    let [hosts, none] = [log(&[]), log(&["log.hosts=none"])].map(|log| log.hosts);
+    assert!(hosts != none && none == Default::default());
+    // Without its log there is nothing to load until a page is named.
+    let bare = open("nz-us-log", &["log.file=none", "page.objects=1", "page.size=10 kB"]);
+    assert!(bare.log.is_none());
+}
