@@ -1,8 +1,9 @@
 //! One entry, one page: from lenient JSON to types.
 
-use super::json::Field;
+use super::json::{Field, short};
 use super::timestamp::since_epoch;
 use super::{Entry, Header, Initiator, RecordedPage, Timings};
+use crate::page::{HEADS, MAX_SIZE};
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
@@ -23,30 +24,31 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) type Fault = (&'static str, Cow<'static, str>);
 
 /// Reads an entry, with what it had to be read without; or says why it cannot be used. Takes the body's text out of `value`.
-pub(super) fn entry(value: &mut Value) -> Result<(Entry, Option<Fault>), Fault> {
-    let (body, fault) = match body(value) {
-        Ok(body) => (body, None),
-        Err(fault) => (None, Some(fault)),
-    };
+pub(super) fn entry(value: &mut Value) -> Result<(Entry, Vec<Fault>), Fault> {
+    let mut faults = Vec::new();
+    let body = body(value).unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
     let entry = Field::new(value);
+    let sizes = Sizes::read(entry, &mut faults);
     let (request, response) = (entry.get("request"), entry.get("response"));
     let content = response.get("content");
-    let size = content.get("size").bytes();
     let read = Entry {
         page: entry.get("pageref").owned(),
         url: url(request.get("url"))?,
         method: method(request.get("method"))?,
         protocol: response.get("httpVersion").owned().or_else(|| request.get("httpVersion").owned()),
         request_headers: headers(request.get("headers")),
-        request_head: request.get("headersSize").bytes(),
-        posted: request.get("bodySize").bytes(),
+        request_head: sizes.request_head,
+        posted: sizes.posted,
         status: status(response.get("status")),
         response_headers: headers(response.get("headers")),
-        response_head: response.get("headersSize").bytes(),
+        response_head: sizes.response_head,
         media_type: content.get("mimeType").owned(),
-        size,
-        coded_size: coded_size(entry, size),
-        transferred: response.get("_transferSize").bytes().or_else(|| entry.get("_bytesIn").bytes()),
+        size: sizes.held,
+        coded_size: sizes.coded(),
+        transferred: sizes.transferred,
         body,
         started: entry.get("startedDateTime").text().and_then(since_epoch),
         timings: timings(entry.get("timings")),
@@ -54,7 +56,7 @@ pub(super) fn entry(value: &mut Value) -> Result<(Entry, Option<Fault>), Fault> 
         priority: entry.get("_priority").owned(),
         resource_type: entry.get("_resourceType").owned(),
     };
-    Ok((read, fault))
+    Ok((read, faults))
 }
 
 fn url(field: Field<'_>) -> Result<Url, Fault> {
@@ -76,12 +78,6 @@ fn method(field: Field<'_>) -> Result<String, Fault> {
     }
 }
 
-/// The beginning of a text that may be long.
-fn short(text: &str) -> &str {
-    const LONGEST: usize = 80;
-    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
-}
-
 /// RFC 9110 §15: three digits. Browsers write 0 where there was no response.
 fn status(field: Field<'_>) -> Option<u16> {
     field.count().filter(|status| (100..=999).contains(status)).and_then(|status| u16::try_from(status).ok())
@@ -100,13 +96,49 @@ fn body(value: &mut Value) -> Result<Option<Vec<u8>>, Fault> {
     BASE64.decode(packed).map(Some).map_err(|error| (TEXT, format!("{error}; the body is left out").into()))
 }
 
-/// Size of the body as transferred. A browser's cache transfers nothing, which says nothing about the body.
-fn coded_size(entry: Field<'_>, size: Option<Bytes>) -> Option<Bytes> {
-    let response = entry.get("response");
-    let saved = response.get("content").get("compression").bytes();
-    let by_saving = || size?.get().checked_sub(saved?.get()).map(Bytes::new);
-    let known = response.get("bodySize").bytes().or_else(|| entry.get("_objectSize").bytes()).or_else(by_saving);
-    known.filter(|&known| known > Bytes::ZERO || size.is_none_or(|size| size == Bytes::ZERO))
+/// The sizes of an entry, as far as they are known and can be: what a page could not hold is a fault, and unknown.
+struct Sizes {
+    request_head: Option<Bytes>,
+    posted: Option<Bytes>,
+    response_head: Option<Bytes>,
+    /// Of the body when decoded.
+    held: Option<Bytes>,
+    /// Of the body as transferred.
+    coded: Option<Bytes>,
+    /// By which the coding made the body smaller.
+    saved: Option<Bytes>,
+    transferred: Option<Bytes>,
+}
+
+impl Sizes {
+    fn read(entry: Field<'_>, faults: &mut Vec<Fault>) -> Self {
+        let mut up_to = |most: Bytes, path: &'static str| {
+            let field = path.split('.').skip(1).fold(entry, Field::get);
+            field.size(most).unwrap_or_else(|problem| {
+                faults.push((path, format!("{problem}; it counts as unknown").into()));
+                None
+            })
+        };
+        let head = Bytes::new(*HEADS.end());
+        // Not coded, a body transferred in chunks is larger than it is: a negative saving is as it should be.
+        let grew = entry.get("response").get("content").get("compression").is_negative();
+        Self {
+            request_head: up_to(head, ".request.headersSize"),
+            posted: up_to(head, ".request.bodySize"),
+            response_head: up_to(head, ".response.headersSize"),
+            held: up_to(MAX_SIZE, ".response.content.size"),
+            saved: if grew { None } else { up_to(MAX_SIZE, ".response.content.compression") },
+            coded: up_to(MAX_SIZE, ".response.bodySize").or(up_to(MAX_SIZE, "._objectSize")),
+            transferred: up_to(MAX_SIZE, ".response._transferSize").or(up_to(MAX_SIZE, "._bytesIn")),
+        }
+    }
+
+    /// Size of the body as transferred. A browser's cache transfers nothing, which says nothing about the body.
+    fn coded(&self) -> Option<Bytes> {
+        let by_saving = || self.held?.get().checked_sub(self.saved?.get()).map(Bytes::new);
+        let known = self.coded.or_else(by_saving);
+        known.filter(|&known| known > Bytes::ZERO || self.held.is_none_or(|size| size == Bytes::ZERO))
+    }
 }
 
 fn headers(field: Field<'_>) -> Vec<Header> {

@@ -51,9 +51,33 @@ impl<'a> Field<'a> {
         self.number().filter(|&number| number <= MOST).map(|number| number as u64)
     }
 
-    /// A size in bytes.
-    pub(super) fn bytes(self) -> Option<Bytes> {
-        self.count().map(Bytes::new)
+    /// A size of at most `most` as a whole number of bytes; `None` where nobody knows it: missing, null, -1, an empty text.
+    ///
+    /// # Errors
+    /// It is something else; says what, and what is accepted.
+    pub(super) fn size(self, most: Bytes) -> Result<Option<Bytes>, String> {
+        let (found, number) = match self.0 {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+            Some(Value::String(text)) => (format!("{:?}", short(text)), text.trim().parse().ok()),
+            Some(Value::Number(number)) => (number.to_string(), number.as_f64()),
+            Some(Value::Bool(truth)) => (truth.to_string(), None),
+            Some(Value::Array(_)) => ("an array".to_owned(), None),
+            Some(Value::Object(_)) => ("an object".to_owned(), None),
+        };
+        match number {
+            Some(-1.0) => Ok(None),
+            // Whole, in range and not negative: the conversion is exact.
+            Some(size) if size.fract() == 0.0 && (0.0..=most.as_f64()).contains(&size) => {
+                Ok(Some(Bytes::new(size as u64)))
+            }
+            _ => Err(format!("{found} is no size; accepted: 0 B to {most} in whole bytes, -1 for unknown")),
+        }
+    }
+
+    /// Whether it is a number below zero.
+    pub(super) fn is_negative(self) -> bool {
+        self.0.and_then(Value::as_f64).is_some_and(|number| number < 0.0)
     }
 
     /// A time in milliseconds, to the microsecond.
@@ -62,6 +86,12 @@ impl<'a> Field<'a> {
         // `as` saturates: half a million years are as wrong as anything above.
         self.number().map(|millis| Duration::from_micros((millis * MICROS_PER_MILLI).round() as u64))
     }
+}
+
+/// The beginning of a text that may be long.
+pub(super) fn short(text: &str) -> &str {
+    const LONGEST: usize = 80;
+    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The file with U+FFFD for each escaped half of a surrogate pair that has no other half. Browsers write such halves (JavaScript's texts
@@ -124,13 +154,36 @@ mod tests {
         let value: Value =
             serde_json::from_str(r#"{"a": -1, "b": "12", "c": null, "d": 1e300, "e": 1.0004, "f": {}}"#).unwrap();
         let field = |name| Field::new(&value).get(name);
-        assert_eq!(field("a").bytes(), None);
-        assert_eq!(field("b").bytes(), Some(Bytes::new(12)));
+        assert_eq!(field("a").count(), None);
+        assert_eq!(field("b").count(), Some(12));
         assert_eq!(field("c").number(), None);
-        assert_eq!(field("d").bytes(), None);
+        assert_eq!(field("d").count(), None);
         assert_eq!(field("d").millis(), Some(Duration::from_micros(u64::MAX)));
         assert_eq!(field("e").millis(), Some(Duration::from_micros(1000)));
         assert_eq!(field("f").get("x").get("y").count(), None);
+    }
+
+    #[test]
+    fn sizes_are_whole_numbers_or_unknown_and_everything_else_is_named() {
+        let size = |json: &str| {
+            let value: Value = serde_json::from_str(&format!("{{\"size\": {json}}}")).unwrap();
+            Field::new(&value).get("size").size(Bytes::kb(2))
+        };
+        for (json, bytes) in [("0", 0), ("12", 12), ("12.0", 12), ("\" 12 \"", 12), ("2e3", 2000)] {
+            assert_eq!(size(json), Ok(Some(Bytes::new(bytes))), "{json}");
+        }
+        for json in ["null", "-1", "-1.0", "\"-1\"", "\"\"", "\" \""] {
+            assert_eq!(size(json), Ok(None), "{json}");
+        }
+        for json in ["2001", "1e+18", "1e+30", "12.7", "-5", "-0.5", "\"12.7\"", "\"NaN\"", "\"inf\"", "\"many\""] {
+            let problem = format!("{json} is no size; accepted: 0 B to 2 kB in whole bytes, -1 for unknown");
+            assert_eq!(size(json), Err(problem), "{json}");
+        }
+        assert!(size("[3]").unwrap_err().starts_with("an array is no size;"));
+        assert!(size("{}").unwrap_err().starts_with("an object is no size;"));
+        assert!(size("true").unwrap_err().starts_with("true is no size;"));
+        let long = size(&format!("\"{}\"", "9".repeat(5000))).unwrap_err();
+        assert!(long.len() < 200, "{long}");
     }
 
     proptest! {

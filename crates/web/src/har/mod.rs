@@ -3,7 +3,7 @@
 //! The format is <http://www.softwareishard.com/blog/har-12-spec/> with what the tools in use make of it: Chrome's `_initiator`,
 //! `_priority`, `_resourceType` and `_transferSize`, WebPageTest's underscore fields, `null`, -1 or nothing for what is unknown, a byte
 //! order mark, halves of surrogate pairs in texts. Whatever is not essential may be missing or wrong; an entry without a usable URL or
-//! method is left out and said to be ([`Har::problems`]). Left out of the format: cookies (they are headers too), the cache's states,
+//! method is left out and said to be ([`Har::problems`]), and so is a size that cannot be: then it is unknown. Left out of the format: cookies (they are headers too), the cache's states,
 //! posted data, WebSocket messages, server addresses.
 //!
 //! What a recording says of a page as a graph is in [`Page::from_har`](crate::Page::from_har).
@@ -262,11 +262,10 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 problem: problem.into_owned(),
             };
             match entry::entry(&mut value) {
-                Ok((entry, Some((field, text)))) => {
-                    read.problems.push(problem(field, text));
+                Ok((entry, faults)) => {
+                    read.problems.extend(faults.into_iter().map(|(field, text)| problem(field, text)));
                     read.entries.push(entry);
                 }
-                Ok((entry, None)) => read.entries.push(entry),
                 Err((field, text)) => read.problems.push(problem(field, text)),
             }
             index += 1;

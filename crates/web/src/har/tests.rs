@@ -129,6 +129,37 @@ fn what_cannot_be_used_is_left_out_and_named() {
 }
 
 #[test]
+fn a_size_that_cannot_be_is_unknown_and_named_with_what_is_accepted() {
+    let har = parse(
+        r#"{"log": {"entries": [
+            {"_objectSize": "x", "_bytesIn": 0.5, "request": {"method": "GET", "url": "http://a.test/"},
+             "response": {"bodySize": 1000000000001, "content": {"size": 12.7, "compression": 1e30}}},
+            {"request": {"method": "GET", "url": "http://a.test/"},
+             "response": {"bodySize": 1000000000000, "content": {"size": null, "compression": -5}}}
+        ]}}"#,
+    );
+    let told: Vec<_> = har.problems.iter().map(Problem::to_string).collect();
+    let problem = |field: &str, value: &str| {
+        format!(
+            "log.entries[0]{field}: {value} is no size; accepted: 0 B to 1 TB in whole bytes, -1 for unknown; it counts as unknown"
+        )
+    };
+    assert_eq!(
+        told,
+        [
+            problem(".response.content.size", "12.7"),
+            problem(".response.content.compression", "1e+30"),
+            problem(".response.bodySize", "1000000000001"),
+            problem("._objectSize", "\"x\""),
+            problem("._bytesIn", "0.5"),
+        ]
+    );
+    let [wrong, largest] = &har.entries[..] else { panic!("{har:?}") };
+    assert_eq!((wrong.size, wrong.coded_size, wrong.transferred), (None, None, None));
+    assert_eq!(largest.coded_size, Some(crate::page::MAX_SIZE), "and a negative saving is what chunks cost");
+}
+
+#[test]
 fn what_is_no_recording_is_refused_with_its_place() {
     let told = |text: &str| Har::parse(text.as_bytes()).unwrap_err().to_string();
     assert_eq!(told("{\n \"log\": {}\n}"), "not a HAR file: missing field `entries` at line 2 column 10");

@@ -23,7 +23,7 @@ mod naming;
 mod place;
 mod sizes;
 
-use super::{Entry, Har, address};
+use super::{Entry, Har, Problem, address};
 use crate::page::{Language, MAX_TIME, Object, Page, PageError, Reference};
 use farhop_units::counted;
 use naming::Naming;
@@ -123,7 +123,7 @@ struct Counts {
 /// A page's entries in the order of time, and what is known of them together.
 struct Reading<'a> {
     entries: Vec<Timed<'a>>,
-    problems: usize,
+    problems: &'a [Problem],
     /// The place of the first content at a URL.
     contents: BTreeMap<&'a str, usize>,
     /// The place of the first redirection to a URL.
@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
             }
         }
         entries.sort_by_key(|timed| timed.started);
-        let problems = har.problems.len();
+        let problems = &har.problems;
         let mut reading =
             Self { entries, problems, contents: BTreeMap::new(), redirections: BTreeMap::new(), document: 0, counts };
         reading.end_at_the_next_navigation();
@@ -312,7 +312,7 @@ impl<'a> RoundTrips<'a> {
 }
 
 impl Counts {
-    fn notes(&self, objects: usize, hosts: usize, problems: usize, round_trips: &RoundTrips<'_>) -> Vec<String> {
+    fn notes(&self, objects: usize, hosts: usize, problems: &[Problem], round_trips: &RoundTrips<'_>) -> Vec<String> {
         let [redirections, initiators, referers, time] = self.evidence;
         let mut notes = vec![format!(
             "{} at {}; named by recorded initiators ({initiators}), by redirections ({redirections}), by Referer \
@@ -333,11 +333,22 @@ impl Counts {
             (self.unanswered, "left out: requests without a response"),
             (self.not_http, "left out: requests that are not HTTP"),
             (self.after_navigation, "left out: requests after the next navigation"),
-            (problems, "entries of the file that are not as they should be"),
         ];
         notes.extend(counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")));
+        notes.extend(told(problems));
         notes
     }
+}
+
+/// How many values are wrong, then the first of them, what is accepted, and what became of them.
+fn told(problems: &[Problem]) -> Vec<String> {
+    const TOLD: usize = 3;
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let count = format!("values of the file that are not as they should be ({})", problems.len());
+    let more = (problems.len() > TOLD).then(|| "…".to_owned());
+    core::iter::once(count).chain(problems.iter().take(TOLD).map(Problem::to_string)).chain(more).collect()
 }
 
 #[cfg(test)]

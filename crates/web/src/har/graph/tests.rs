@@ -194,9 +194,43 @@ fn what_is_missing_is_counted_and_what_is_no_part_of_the_page_left_out() {
             "requests without a recorded time, which count as begun with the one before (3)",
             "left out: requests without a response (1)",
             "left out: requests that are not HTTP (1)",
-            "entries of the file that are not as they should be (1)",
+            "values of the file that are not as they should be (1)",
+            "log.entries[4].request.url: missing; the entry is left out",
         ]
     );
+}
+
+#[test]
+fn sizes_that_cannot_be_are_told_and_weigh_what_unknown_ones_do() {
+    let sized = |size: Value| {
+        let members = [
+            ("/request/headersSize", size.clone()),
+            ("/request/bodySize", size.clone()),
+            ("/response/headersSize", size.clone()),
+            ("/response/bodySize", size.clone()),
+            ("/response/_transferSize", size.clone()),
+            ("/response/content/size", size),
+        ];
+        graph(&json!([entry(DOCUMENT, "text/html", 0, &members)]))
+    };
+    let unknown = sized(json!(-1));
+    assert_eq!(unknown.notes[2..], ["bodies without a recorded size, which count 0 B (1)"]);
+    for size in [json!(1e18), json!(1e30), json!(12.7), json!(-5), json!("many")] {
+        let graph = sized(size.clone());
+        assert_eq!(graph.page, unknown.page, "{size}");
+        let head = "accepted: 0 B to 1 GB in whole bytes, -1 for unknown; it counts as unknown";
+        assert_eq!(
+            graph.notes[2..],
+            [
+                "bodies without a recorded size, which count 0 B (1)".to_owned(),
+                "values of the file that are not as they should be (6)".to_owned(),
+                format!("log.entries[0].request.headersSize: {size} is no size; {head}"),
+                format!("log.entries[0].request.bodySize: {size} is no size; {head}"),
+                format!("log.entries[0].response.headersSize: {size} is no size; {head}"),
+                "…".to_owned(),
+            ]
+        );
+    }
 }
 
 #[test]
