@@ -166,13 +166,9 @@ impl<P: Packet> Channel<P> {
         self.place_of(port).map(|place| self.paths[place].counters())
     }
 
-    /// The most that any one queue of a direction has held so far.
-    pub fn peak_queue(&self, direction: Direction) -> Bytes {
-        let paths = match direction {
-            Direction::Down => &self.paths[..=DOWN],
-            Direction::Up => &self.paths[DOWN + 1..],
-        };
-        paths.iter().map(Path::peak).max().unwrap_or_default()
+    /// What waits in the queue behind `port`, as of the last call; nothing if there is no such terminal.
+    pub fn queued(&self, port: Port) -> Bytes {
+        self.place_of(port).map_or(Bytes::ZERO, |place| self.paths[place].queued())
     }
 
     /// What the queue behind `port` takes of a class now; whatever comes if there is no such terminal.

@@ -55,8 +55,6 @@ pub(crate) struct Path<P> {
     queue: Queue<P>,
     duplicated: Count,
     dropped: Count,
-    /// The most that waited at once.
-    peak: Bytes,
     /// When that outage ended, for whoever grants slots.
     resumed: Option<Instant>,
 }
@@ -106,7 +104,6 @@ impl<P: Packet> Path<P> {
             duplicated: Count::default(),
             delivered: Count::default(),
             dropped: Count::default(),
-            peak: Bytes::ZERO,
         };
         path.foresee();
         path
@@ -146,7 +143,6 @@ impl<P: Packet> Path<P> {
             }
         }
         self.queue.enqueue(now, slot, &mut self.given_up);
-        self.peak = self.peak.max(self.queue.count().bytes);
         self.drop_given_up(now, outputs);
     }
 
@@ -285,9 +281,9 @@ impl<P: Packet> Path<P> {
         is_idle && self.held_until.is_none() && self.outages.until(now).is_none()
     }
 
-    /// The most that waited at once so far.
-    pub(crate) const fn peak(&self) -> Bytes {
-        self.peak
+    /// What waits, as of the last time until which everything has been made up.
+    pub(crate) fn queued(&self) -> Bytes {
+        self.queue.count().bytes
     }
 
     /// The books, as of the last time until which everything has been made up.

@@ -35,7 +35,12 @@ pub(crate) fn bit_rate(value: f64) -> String {
 /// Bytes: 91.3 kB, 180 kB.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(crate) fn bytes(count: u64) -> String {
-    scaled(count as f64, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
+    bytes_of(count as f64)
+}
+
+/// The same of a number that need not be whole.
+pub(crate) fn bytes_of(count: f64) -> String {
+    scaled(count, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
 }
 
 /// `value` in the first unit that it reaches, else in the last.
@@ -66,6 +71,11 @@ pub(crate) fn number(value: f64) -> String {
         _ if size >= 1e9 || (size > 0.0 && size < 1e-4) => format!("{value:.3e}"),
         _ => trimmed(format!("{value:.decimals$}")),
     }
+}
+
+/// A share: 41.3 %, 100 %.
+pub(crate) fn share(share: f64) -> String {
+    if share.is_finite() { format!("{} %", three_digits(share * 100.0)) } else { "?".to_owned() }
 }
 
 /// A difference as a share: +0.1 %, −12 %, 0 %.

@@ -1,10 +1,15 @@
-//! Many response times of one row: pages and objects of users, or requests of a log.
+//! Many response times of one row: pages and objects of users, or requests of a log; and how what they met is distributed.
 
 use crate::{comparison, format};
-use farhop_results::{RequestTimes, Results, Row, UserTimes};
+use farhop_results::{Distribution, Quantity, RequestTimes, Results, Row, UserTimes};
 
 /// Headings of [`lines`].
 pub(crate) const HEADINGS: [&str; 7] = ["architecture", "source", "what", "count", "p50, s", "p95, s", "mean, s"];
+
+/// Headings of [`spread`].
+pub(crate) const SPREAD_HEADINGS: [&str; 8] = ["architecture", "source", "what", "p5", "p50", "p95", "mean", "most"];
+
+const FIRST_BYTES: &str = "first bytes";
 
 /// Response times of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -36,10 +41,10 @@ pub(crate) fn is_one(row: &Row) -> bool {
 
 fn times(row: &Row) -> Vec<Times> {
     let users = row.users.as_ref().map(|users| of_users(users).to_vec());
-    users.or_else(|| row.log.as_ref().map(|log| vec![of_log(log)])).unwrap_or_default()
+    users.or_else(|| row.log.as_ref().map(|log| of_log(log).to_vec())).unwrap_or_default()
 }
 
-fn of_users(users: &UserTimes) -> [Times; 2] {
+fn of_users(users: &UserTimes) -> [Times; 3] {
     [
         Times {
             what: "pages",
@@ -57,18 +62,36 @@ fn of_users(users: &UserTimes) -> [Times; 2] {
             mean_s: users.object_mean_s,
             mean_error_s: None,
         },
+        Times {
+            what: FIRST_BYTES,
+            count: users.count,
+            p50_s: users.first_byte_p50_s,
+            p95_s: users.first_byte_p95_s,
+            mean_s: users.first_byte_mean_s,
+            mean_error_s: None,
+        },
     ]
 }
 
-fn of_log(log: &RequestTimes) -> Times {
-    Times {
-        what: "requests",
-        count: log.sample_count,
-        p50_s: log.sample_p50_s,
-        p95_s: log.sample_p95_s,
-        mean_s: log.sample_mean_s,
-        mean_error_s: log.sample_mean_error_s,
-    }
+fn of_log(log: &RequestTimes) -> [Times; 2] {
+    [
+        Times {
+            what: "requests",
+            count: log.sample_count,
+            p50_s: log.sample_p50_s,
+            p95_s: log.sample_p95_s,
+            mean_s: log.sample_mean_s,
+            mean_error_s: log.sample_mean_error_s,
+        },
+        Times {
+            what: FIRST_BYTES,
+            count: log.sample_count,
+            p50_s: log.sample_first_byte_p50_s,
+            p95_s: log.sample_first_byte_p95_s,
+            mean_s: log.sample_first_byte_mean_s,
+            mean_error_s: None,
+        },
+    ]
 }
 
 /// A line for each kind: architecture and source, how many, median, 95th percentile, mean.
@@ -93,4 +116,28 @@ pub(crate) fn unfinished(results: &Results) -> Option<String> {
     let is_log = results.rows.iter().any(|row| row.log.is_some());
     let what = if is_log { "requests not answered" } else { "pages not complete when the measured time ended" };
     (!counts.is_empty()).then(|| format!("{what}: {}", counts.join(", ")))
+}
+
+/// How the whole of what was asked for is distributed, pages or requests, architecture by architecture.
+pub(crate) fn of_wholes(results: &Results) -> impl Iterator<Item = &Distribution> {
+    let is_whole = |quantity| matches!(quantity, Quantity::PageLoad | Quantity::Request);
+    results.distributions.iter().filter(move |distribution| is_whole(distribution.quantity))
+}
+
+/// The line of a distribution that is not one of response times: the values that 5, 50, 95 % do not exceed, the mean and the most.
+pub(crate) fn spread(distribution: &Distribution) -> Option<[String; 8]> {
+    let Distribution { architecture, source, quantity, mean, max, .. } = distribution;
+    let (what, told): (_, fn(f64) -> String) = match quantity {
+        Quantity::PageLoad | Quantity::Object | Quantity::Request | Quantity::FirstByte => return None,
+        Quantity::Goodput => ("goodput", format::bit_rate),
+        Quantity::Connections => ("connections", format::number),
+        Quantity::DownUsed => ("use of the link down", format::share),
+        Quantity::UpUsed => ("use of the link up", format::share),
+        Quantity::QueueDown => ("waiting for the link down", format::bytes_of),
+        Quantity::QueueUp => ("waiting for the link up", format::bytes_of),
+    };
+    let percentiles = [5, 50, 95].map(|percent| distribution.percentile(percent).map_or_else(|| "?".to_owned(), told));
+    let [p5, p50, p95] = percentiles;
+    let name = comparison::name(*architecture, None);
+    Some([name, source.to_string(), what.to_owned(), p5, p50, p95, told(*mean), told(*max)])
 }

@@ -47,20 +47,23 @@ fn the_slowest_of_thousands_of_pages_does_not_stretch_the_chart() {
 }
 
 #[test]
-fn users_have_a_line_for_pages_and_one_for_objects() {
+fn users_have_a_line_for_pages_objects_and_first_bytes() {
     let text = table(&populations());
     let users = text.split_once("\nWhat users met:\n").map(|(_, users)| users).unwrap_or_default();
     insta::assert_snapshot!(users, @"
-    ───────────────────────────────────────────────────────────────────────────────────
-     architecture        source      what      count   p50, s   p95, s         mean, s
-    ───────────────────────────────────────────────────────────────────────────────────
-     direct              simulated   pages      4821    3.100    9.400   4.020 ± 0.110
-     direct              simulated   objects   31577    1.033    4.700           1.608
-     rwbp, cold          simulated   pages      4821    2.200    6.100   2.710 ± 0.070
-     rwbp, cold          simulated   objects   31577    0.733    3.050           1.084
-     accelerated, cold   simulated   pages      4821    1.100    4.900           1.630
-     accelerated, cold   simulated   objects   31577    0.367    2.450           0.652
-    ───────────────────────────────────────────────────────────────────────────────────
+    ───────────────────────────────────────────────────────────────────────────────────────
+     architecture        source      what          count   p50, s   p95, s         mean, s
+    ───────────────────────────────────────────────────────────────────────────────────────
+     direct              simulated   pages          4821    3.100    9.400   4.020 ± 0.110
+     direct              simulated   objects       31577    1.033    4.700           1.608
+     direct              simulated   first bytes    4821    0.775    3.133           1.149
+     rwbp, cold          simulated   pages          4821    2.200    6.100   2.710 ± 0.070
+     rwbp, cold          simulated   objects       31577    0.733    3.050           1.084
+     rwbp, cold          simulated   first bytes    4821    0.550    2.033           0.774
+     accelerated, cold   simulated   pages          4821    1.100    4.900           1.630
+     accelerated, cold   simulated   objects       31577    0.367    2.450           0.652
+     accelerated, cold   simulated   first bytes    4821    0.275    1.633           0.466
+    ───────────────────────────────────────────────────────────────────────────────────────
     pages not complete when the measured time ended: direct 3 (simulated), rwbp 1 (simulated)
     ");
     let page = html(&populations());
@@ -70,7 +73,26 @@ fn users_have_a_line_for_pages_and_one_for_objects() {
 }
 
 #[test]
-fn the_requests_of_a_log_have_a_line() {
+fn what_users_met_is_shown_as_distributions() {
+    let mut results = populations();
+    let page = html(&results);
+    let users = between(&page, "id=\"users\"", "</section>").unwrap_or_default();
+    assert_eq!(users.matches("<path class=\"curve a-").count(), 3, "{users}");
+    assert!(users.contains("complete within it, %"));
+    let line = |page: &str, what: &str| {
+        let of_what = format!("<td>{what}</td>");
+        page.split("<tr").find(|line| line.contains(&of_what)).map(|line| line.matches("<td>").count())
+    };
+    let shown = ["goodput", "connections", "use of the link down", "waiting for the link down"];
+    assert_eq!(shown.map(|what| line(users, what)), [Some(7); 4]);
+    assert!(users.contains("<td>use of the link down</td><td>1.01 %</td><td>8 %</td><td>63.5 %</td>"), "{users}");
+    assert!(users.contains("in each 1 s of the measured time"));
+    results.distributions.clear();
+    assert!(!html(&results).contains("complete within it"), "results of before have none");
+}
+
+#[test]
+fn the_requests_of_a_log_have_lines() {
     let mut results = populations();
     results.rows.truncate(1);
     results.rows[0].users = None;
@@ -80,6 +102,12 @@ fn the_requests_of_a_log_have_a_line() {
         sample_p95_s: 9.4,
         sample_mean_s: 4.02,
         sample_mean_error_s: None,
+        sample_first_byte_p50_s: 1.4,
+        sample_first_byte_p95_s: 4.2,
+        sample_first_byte_mean_s: 1.9,
+        sample_goodput_p5_bit_s: 2e3,
+        sample_goodput_p50_bit_s: 12e3,
+        sample_goodput_mean_bit_s: 15e3,
         answered: 6730,
         unanswered: 6,
         peak_queue_bytes: 256_000,
@@ -87,16 +115,18 @@ fn the_requests_of_a_log_have_a_line() {
         dropped: 12,
         peak_connections: 210,
         down_used: Some(0.97),
+        up_used: Some(0.06),
     });
     let text = table(&results);
     let requests =
         text.split_once("\nWhat the log's requests met:\n").map(|(_, requests)| requests).unwrap_or_default();
     insta::assert_snapshot!(requests, @"
-    ─────────────────────────────────────────────────────────────────────────
-     architecture   source      what       count   p50, s   p95, s   mean, s
-    ─────────────────────────────────────────────────────────────────────────
-     direct         simulated   requests     421    3.100    9.400     4.020
-    ─────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────────────────────────────────────
+     architecture   source      what          count   p50, s   p95, s   mean, s
+    ────────────────────────────────────────────────────────────────────────────
+     direct         simulated   requests        421    3.100    9.400     4.020
+     direct         simulated   first bytes     421    1.400    4.200     1.900
+    ────────────────────────────────────────────────────────────────────────────
     requests not answered: direct 6 (simulated)
     ");
     assert!(html(&results).contains("Half of the log's requests are answered within <b"));

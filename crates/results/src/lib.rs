@@ -1,6 +1,7 @@
 //! Run manifest, rows and events, with their readers and writers.
 
 pub mod capture;
+mod distribution;
 mod grid;
 pub mod packet_log;
 mod prediction;
@@ -11,6 +12,7 @@ mod series;
 mod summary;
 mod words;
 
+pub use distribution::{Distribution, Quantity, cumulative};
 pub use grid::{Grid, GridPoint};
 pub use prediction::{Rank, Wait, Waiting, is_benefit};
 pub use run::{

@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
 
-use crate::{Architecture, CacheState, Grid, Rank, Source, TraceSeries, Wait};
+use crate::{Architecture, CacheState, Distribution, Grid, Rank, Source, TraceSeries, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Everything one command found out about one scenario; what `--json` prints.
@@ -18,6 +18,9 @@ pub struct Results {
     pub gaps: Vec<Gap>,
     /// The loads behind the rows, object by object.
     pub loads: Vec<Load>,
+    /// The distributions behind rows of users or of a log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
     /// What the formulas say of the page's bytes as one TCP transfer, if they were asked.
     #[serde(flatten)]
     pub transfer: Option<TransferPrediction>,
@@ -112,6 +115,18 @@ pub struct RequestTimes {
     pub sample_mean_s: f64,
     /// Half-width of the mean's 95 % confidence interval, over runs with other seeds, in s; absent with one.
     pub sample_mean_error_s: Option<f64>,
+    /// Median of the times from the request's arrival to the first byte of the reply's body, in s.
+    pub sample_first_byte_p50_s: f64,
+    /// 95th percentile of these times, in s.
+    pub sample_first_byte_p95_s: f64,
+    /// Mean of these times, in s.
+    pub sample_first_byte_mean_s: f64,
+    /// What 95 % of the sample's requests had at least of bits of their replies by their times, in bit/s.
+    pub sample_goodput_p5_bit_s: f64,
+    /// What half of them had at least, in bit/s.
+    pub sample_goodput_p50_bit_s: f64,
+    /// The mean of that, in bit/s.
+    pub sample_goodput_mean_bit_s: f64,
     /// Requests that were answered, those of further days and copies included.
     pub answered: u64,
     /// Requests that were not.
@@ -126,6 +141,8 @@ pub struct RequestTimes {
     pub peak_connections: u64,
     /// Share of the link's rate down that was used from the first request to the last; absent if it is unlimited.
     pub down_used: Option<f64>,
+    /// The same of its rate up.
+    pub up_used: Option<f64>,
 }
 
 /// Response times that a population of users met.
@@ -149,6 +166,22 @@ pub struct UserTimes {
     pub object_p95_s: f64,
     /// Mean of the objects' times, in s.
     pub object_mean_s: f64,
+    /// Median of the times to the first byte of a page's first body, in s.
+    pub first_byte_p50_s: f64,
+    /// 95th percentile of these times, in s.
+    pub first_byte_p95_s: f64,
+    /// Mean of these times, in s.
+    pub first_byte_mean_s: f64,
+    /// What 95 % of the pages had at least of bits of their bodies by their times, in bit/s.
+    pub goodput_p5_bit_s: f64,
+    /// What half of them had at least, in bit/s.
+    pub goodput_p50_bit_s: f64,
+    /// The mean of that, in bit/s; `goodput_bit_s` is the bits of all pages by their times together.
+    pub goodput_mean_bit_s: f64,
+    /// Share of the link's rate down that was used in the measured time; absent if it is unlimited.
+    pub down_used: Option<f64>,
+    /// The same of the rate up, of all terminals' together.
+    pub up_used: Option<f64>,
     /// Pages begun within the measured time that were not complete at its end.
     pub unfinished: u64,
     /// What was needed for them, at most.

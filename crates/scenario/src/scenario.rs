@@ -94,6 +94,13 @@ pub struct Users {
     pub warm_up: Duration,
 }
 
+impl Users {
+    /// What is left of the virtual time after the warm-up.
+    pub fn measured(&self) -> Duration {
+        self.duration.saturating_sub(self.warm_up)
+    }
+}
+
 /// A log whose requests are made again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Log {

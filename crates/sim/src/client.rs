@@ -2,6 +2,7 @@
 //! says, whether it has an answer to what it asked for before or not.
 
 use crate::legs::Exchange;
+use crate::metrics::Reply;
 use crate::network::Line;
 use crate::programs::{Browser, Pace};
 use farhop_tcp::TcpConfig;
@@ -166,6 +167,16 @@ impl Client {
             (Wish::Each { arrivals, .. }, Exchange::Object(number)) => arrivals.get(number as usize),
             _ => None,
         }
+    }
+
+    /// What of a log this exchange has answered.
+    pub(crate) fn answered(&self, exchange: Exchange) -> Option<Reply> {
+        let (Arrival { at, is_sample, .. }, Exchange::Object(number)) = (*self.arrival(exchange)?, exchange) else {
+            return None;
+        };
+        let browser = self.browser.as_ref()?;
+        let bytes = browser.page().objects.get(number as usize)?.size;
+        Some(Reply { asked: at, first_byte: browser.first_byte_of(number as usize)?, bytes, is_sample })
     }
 
     /// How the server releases a reply of this size, if not as a whole.

@@ -14,8 +14,8 @@
 use crate::architecture::Chain;
 use crate::client::{Arrival, Client};
 use crate::error::{PATIENCE, SimError};
-use crate::meter::Meter;
-use crate::metrics::Metrics;
+use crate::meter::{Meter, Usage};
+use crate::metrics::{Histogram, Metrics};
 use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
@@ -44,8 +44,14 @@ pub(crate) struct Replayed {
     pub(crate) dropped: u64,
     /// Most connections to servers at once.
     pub(crate) peak_sessions: usize,
-    /// What the link delivered down from the first request to the last, and how long that was.
-    pub(crate) carried: (Bytes, Duration),
+    /// From the first request to the last, for how many ns there were how many.
+    pub(crate) sessions: Histogram,
+    /// What the link delivered from the first request to the last, down and up.
+    pub(crate) carried: [Bytes; 2],
+    /// How much it did and what waited for it in that time, interval by interval.
+    pub(crate) usage: Usage,
+    /// How long that was.
+    pub(crate) span: Duration,
     pub(crate) events: u64,
     pub(crate) hops: u64,
 }
@@ -61,44 +67,60 @@ pub(crate) fn replay(
     let chain = chain.without_ends(scenario.wan.is_transparent());
     let (clients, requests, span) = clients(scenario, log);
     let from = Instant::START + HEAD_START;
-    let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
+    let mut world = World::new((scenario, chain), seed, clients, Meter::of_many(from, span), Metrics::new(from));
     world.begin_trace(trace.take(run));
-    let carried = go(&mut world, requests, from + span, heard);
+    let measured = go(&mut world, requests, from + span, heard);
     trace.put(world.end_trace());
-    let metrics = world.metrics().clone();
+    let (metrics, meter) = (world.metrics().clone(), world.network().meter());
+    let Measured { carried, sessions } = measured?;
     Ok(Replayed {
         unanswered: requests - metrics.objects.count(),
         metrics,
-        peak_queues: Direction::BOTH.map(|direction| world.network().peak_queue(direction)),
+        peak_queues: Direction::BOTH.map(|direction| meter.peak_queue(direction)),
         dropped: world.network().traffic().dropped_by_link,
-        peak_sessions: world.legs().peak_sessions(),
-        carried: (carried?, span),
+        peak_sessions: world.legs().sessions().peak(),
+        sessions,
+        carried,
+        usage: meter.usage(span),
+        span,
         events: world.event_count(),
         hops: world.network().traffic().hops,
     })
 }
 
-/// Lets things happen until all requests are answered, or nobody would wait any longer; returns what the link had delivered when the last
-/// request came.
+/// What the time from the first request to the last has shown.
+struct Measured {
+    carried: [Bytes; 2],
+    sessions: Histogram,
+}
+
+impl Measured {
+    fn until(world: &World<'_>, last: Instant) -> Self {
+        let carried = Direction::BOTH.map(|direction| world.network().meter().total(direction));
+        Self { carried, sessions: world.legs().sessions().until(last) }
+    }
+}
+
+/// Lets things happen until all requests are answered, or nobody would wait any longer.
 fn go(
     world: &mut World<'_>,
     requests: u64,
     last: Instant,
     heard: &mut dyn FnMut(Duration, Duration),
-) -> Result<Bytes, SimError> {
-    let (mut next_step, mut carried) = (Instant::START, None);
+) -> Result<Measured, SimError> {
+    let (mut next_step, mut measured) = (Instant::START, None);
     while world.metrics().objects.count() < requests {
         let Some(at) = world.step()?.filter(|at| *at <= last + PATIENCE) else { break };
         world.check_size()?;
-        if at > last && carried.is_none() {
-            carried = Some(world.network().meter().total(Direction::Down));
+        if at > last && measured.is_none() {
+            measured = Some(Measured::until(world, last));
         }
         if at >= next_step {
             next_step = at + (last - Instant::START) / STEPS;
             heard(at - Instant::START, last - Instant::START);
         }
     }
-    Ok(carried.unwrap_or_else(|| world.network().meter().total(Direction::Down)))
+    Ok(measured.unwrap_or_else(|| Measured::until(world, last)))
 }
 
 /// A client for each server, how many requests they make, and the time from the first to the last.

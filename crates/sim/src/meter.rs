@@ -1,32 +1,65 @@
-//! What the far link delivers over time, in intervals of equal length, and in all.
+//! What the far link delivers and what waits for it over time, in intervals of equal length, and in all.
+//!
+//! Packets need not be counted in the order of their times: what goes through lanes at once is counted ahead of them.
 
+use crate::metrics::Histogram;
 use farhop_link::Direction;
 use farhop_results::LinkSample;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
-/// Length of an interval: fine enough to show one round trip of a satellite link in ten steps or more.
-const INTERVAL: Duration = Duration::from_millis(25);
+/// Length of an interval of one load: fine enough to show one round trip of a satellite link in ten steps or more.
+const OF_A_LOAD: Duration = Duration::from_millis(25);
+/// Length of an interval of a measured time that is no longer than so many of them, a day.
+const USUAL: Duration = Duration::from_secs(1);
+const MOST: u32 = 86_400;
 
-/// Bytes delivered, down and up.
+/// Bytes delivered, and the most that waited, down and up.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
-    /// Per interval; absent where only the total is asked for.
-    intervals: Option<Vec<[Bytes; 2]>>,
-    /// What is delivered before does not count in the total.
+    /// What happens before does not count but in the peaks.
     from: Instant,
+    /// Length of an interval.
+    length: Duration,
+    /// What happens after so many does not count in them.
+    most: usize,
+    intervals: Vec<Interval>,
+    /// The interval that was counted in last, and when it begins.
+    last: (usize, Instant),
     total: [Bytes; 2],
+    /// The most that any one queue held, from the beginning of the run on.
+    peaks: [Bytes; 2],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Interval {
+    carried: [Bytes; 2],
+    queued: [Bytes; 2],
+}
+
+/// What whole intervals of the measured time were like, down and up, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) interval: Duration,
+    pub(crate) carried: [Histogram; 2],
+    pub(crate) queued: [Histogram; 2],
 }
 
 impl Meter {
-    /// Counts interval by interval, from the beginning.
-    pub(crate) const fn of_intervals() -> Self {
-        Self { intervals: Some(Vec::new()), from: Instant::START, total: [Bytes::ZERO; 2] }
+    /// Counts interval by interval for one load, from the beginning.
+    pub(crate) const fn of_load() -> Self {
+        Self::new(Instant::START, OF_A_LOAD, usize::MAX)
     }
 
-    /// Counts all that is delivered at `from` or later.
-    pub(crate) const fn of_total(from: Instant) -> Self {
-        Self { intervals: None, from, total: [Bytes::ZERO; 2] }
+    /// Counts what happens at `from` or later, in intervals of the `measured` time.
+    pub(crate) fn of_many(from: Instant, measured: Duration) -> Self {
+        let length = USUAL.max(measured / MOST);
+        Self::new(from, length, whole(measured, length))
+    }
+
+    const fn new(from: Instant, length: Duration, most: usize) -> Self {
+        let (last, none) = ((0, from), [Bytes::ZERO; 2]);
+        Self { from, length, most, intervals: Vec::new(), last, total: none, peaks: none }
     }
 
     /// A packet of `bytes` left the link at `at`.
@@ -34,12 +67,34 @@ impl Meter {
         if at >= self.from {
             self.total[direction as usize] += bytes;
         }
-        let Some(intervals) = &mut self.intervals else { return };
-        let index = usize::try_from(at.as_nanos() / INTERVAL.as_nanos() as u64).expect("an hour has few intervals");
-        if intervals.len() <= index {
-            intervals.resize(index + 1, [Bytes::ZERO; 2]);
+        if let Some(interval) = self.interval(at) {
+            interval.carried[direction as usize] += bytes;
         }
-        intervals[index][direction as usize] += bytes;
+    }
+
+    /// So much waits in one of the link's queues at `at`, when something has joined it.
+    pub(crate) fn waits(&mut self, at: Instant, direction: Direction, bytes: Bytes) {
+        let peak = &mut self.peaks[direction as usize];
+        *peak = bytes.max(*peak);
+        if let Some(Interval { queued, .. }) = self.interval(at) {
+            queued[direction as usize] = bytes.max(queued[direction as usize]);
+        }
+    }
+
+    /// The interval that holds `at`, if it counts.
+    fn interval(&mut self, at: Instant) -> Option<&mut Interval> {
+        let (mut place, begin) = self.last;
+        if at < begin || at >= begin + self.length {
+            place = place_of(at - self.from, self.length);
+            if at < self.from || place >= self.most {
+                return None;
+            }
+            self.last = (place, self.from + self.length * u32::try_from(place).expect("there are fewer intervals"));
+        }
+        if self.intervals.len() <= place {
+            self.intervals.resize(place + 1, Interval::default());
+        }
+        self.intervals.get_mut(place)
     }
 
     /// All that was delivered.
@@ -47,19 +102,60 @@ impl Meter {
         self.total[direction as usize]
     }
 
+    /// The most that any one queue has held so far.
+    pub(crate) const fn peak_queue(&self, direction: Direction) -> Bytes {
+        self.peaks[direction as usize]
+    }
+
     /// The intervals from the beginning to the one that holds `end`, empty ones included.
     pub(crate) fn samples(&self, end: Instant) -> Vec<LinkSample> {
-        let Some(intervals) = &self.intervals else { return Vec::new() };
-        let span = INTERVAL.as_secs_f64();
-        let last = usize::try_from(end.as_nanos() / INTERVAL.as_nanos() as u64).expect("an hour has few intervals");
-        let sample = |index: usize| {
-            let bytes = intervals.get(index).copied().unwrap_or_default();
-            let rate = |direction: Direction| bytes[direction as usize].bits_f64() / span;
-            let start_s = (INTERVAL * u32::try_from(index).expect("an hour has few intervals")).as_secs_f64();
+        let span = self.length.as_secs_f64();
+        let sample = |place: usize| {
+            let Interval { carried, .. } = self.intervals.get(place).copied().unwrap_or_default();
+            let rate = |direction: Direction| carried[direction as usize].bits_f64() / span;
+            let start_s = (self.length * u32::try_from(place).expect("an hour has few intervals")).as_secs_f64();
             LinkSample { start_s, span_s: span, down_bit_s: rate(Direction::Down), up_bit_s: rate(Direction::Up) }
         };
-        (0..=last).map(sample).collect()
+        (0..=place_of(end - self.from, self.length)).map(sample).collect()
     }
+
+    /// What the whole intervals of the `measured` time were like.
+    pub(crate) fn usage(&self, measured: Duration) -> Usage {
+        let count = whole(measured, self.length).min(self.most);
+        let of = |value: fn(&Interval) -> [Bytes; 2]| {
+            Direction::BOTH.map(|direction| {
+                let mut histogram = Histogram::default();
+                let counted = self.intervals.iter().take(count);
+                counted.for_each(|interval| histogram.add(value(interval)[direction as usize].get()));
+                histogram.add_times(0, count.saturating_sub(self.intervals.len()) as u64);
+                histogram
+            })
+        };
+        Usage {
+            interval: self.length,
+            carried: of(|interval| interval.carried),
+            queued: of(|interval| interval.queued),
+        }
+    }
+}
+
+impl Usage {
+    /// Adds that of another replication, which was measured for the same time.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (ours, theirs) in [(&mut self.carried, &other.carried), (&mut self.queued, &other.queued)] {
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| ours.merge(theirs));
+        }
+    }
+}
+
+/// How many whole intervals of this length there are in a time.
+fn whole(time: Duration, length: Duration) -> usize {
+    place_of(time, length)
+}
+
+/// The number of the interval in which a time since the beginning lies.
+fn place_of(time: Duration, length: Duration) -> usize {
+    usize::try_from(time.as_nanos() / length.as_nanos()).expect("no run has so many intervals")
 }
 
 #[cfg(test)]
@@ -72,13 +168,14 @@ mod tests {
 
     fn count_some(meter: &mut Meter) {
         meter.count(at(24), Direction::Down, Bytes::new(1000));
-        meter.count(at(25), Direction::Down, Bytes::new(500));
         meter.count(at(60), Direction::Up, Bytes::new(52));
+        // A packet that goes through several lanes at once is counted ahead of its time.
+        meter.count(at(25), Direction::Down, Bytes::new(500));
     }
 
     #[test]
     fn samples_hold_every_bit_counted() {
-        let mut meter = Meter::of_intervals();
+        let mut meter = Meter::of_load();
         count_some(&mut meter);
         let samples = meter.samples(at(60));
         assert_eq!(samples.len(), 3);
@@ -88,9 +185,37 @@ mod tests {
 
     #[test]
     fn totals_begin_when_they_are_asked_for() {
-        let mut meter = Meter::of_total(at(25));
+        let mut meter = Meter::of_many(at(25), Duration::from_secs(1));
         count_some(&mut meter);
         assert_eq!(Direction::BOTH.map(|direction| meter.total(direction).get()), [500, 52]);
-        assert!(meter.samples(at(60)).is_empty());
+    }
+
+    #[test]
+    fn usage_is_that_of_whole_intervals_of_the_measured_time() {
+        let measured = Duration::from_millis(3900);
+        let mut meter = Meter::of_many(at(500), measured);
+        for (ms, bytes) in [(499, 1), (500, 10), (1499, 20), (1500, 40), (3499, 80), (3500, 160), (1600, 320)] {
+            meter.count(at(ms), Direction::Down, Bytes::new(bytes));
+            meter.waits(at(ms), Direction::Up, Bytes::new(bytes));
+        }
+        let usage = meter.usage(measured);
+        let [carried, queued] = [&usage.carried[Direction::Down as usize], &usage.queued[Direction::Up as usize]];
+        // 30 B in the first second, 360 B in the second, of which 320 B waited at once, 80 B in the third; the fourth is not whole.
+        assert_eq!((carried.count(), carried.least(), carried.percentile(50), carried.most()), (3, 30, 80, 360));
+        assert_eq!((queued.count(), queued.least(), queued.percentile(50), queued.most()), (3, 20, 80, 320));
+        assert_eq!(meter.peak_queue(Direction::Up), Bytes::new(320));
+        let idle = &usage.carried[Direction::Up as usize];
+        assert_eq!((idle.count(), idle.most()), (3, 0));
+    }
+
+    #[test]
+    fn intervals_are_never_too_many() {
+        let measured = Duration::from_secs(365 * 86_400);
+        let mut meter = Meter::of_many(at(0), measured);
+        meter.count(at(0) + (measured - Duration::from_secs(1)), Direction::Down, Bytes::new(1));
+        meter.count(at(0) + measured * 9, Direction::Down, Bytes::new(1));
+        let usage = meter.usage(measured);
+        assert_eq!((usage.interval, meter.intervals.len()), (Duration::from_secs(365), 86_400));
+        assert_eq!((usage.carried[0].count(), usage.carried[0].most()), (86_400, 1));
     }
 }

@@ -35,8 +35,7 @@ pub(crate) fn load(
     check_bounds(scenario)?;
     let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
     let client = Client::once(0, scenario.page.clone());
-    let mut world =
-        World::new((scenario, chain), seed, vec![client], Meter::of_intervals(), Metrics::new(Instant::START));
+    let mut world = World::new((scenario, chain), seed, vec![client], Meter::of_load(), Metrics::new(Instant::START));
     world.begin_trace(trace.take(run));
     let outcome = complete(&mut world, patience(scenario)).and_then(|()| conclude(&world, architecture, run));
     trace.put(world.end_trace());

@@ -11,8 +11,8 @@
 use crate::architecture::Chain;
 use crate::client::Client;
 use crate::error::{MOST_LEGS, SimError};
-use crate::meter::Meter;
-use crate::metrics::{Metrics, half_width, mean};
+use crate::meter::{Meter, Usage};
+use crate::metrics::{Histogram, Metrics, half_width, mean};
 use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
@@ -40,8 +40,12 @@ pub(crate) struct Replication {
     pub(crate) unfinished: u64,
     /// What the far link delivered in the measured time, down and up.
     pub(crate) carried: [Bytes; 2],
+    /// How much it did and what waited for it, interval by interval.
+    pub(crate) usage: Usage,
     /// Most connections at once.
-    pub(crate) connections: usize,
+    pub(crate) peak_connections: usize,
+    /// For how many ns there were how many.
+    pub(crate) connections: Histogram,
     /// Packets that the far link dropped.
     pub(crate) dropped: u64,
     /// The most that any one of the far link's queues held, down and up.
@@ -70,7 +74,8 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     let Case { scenario, users, chain, trace } = *case;
     let from = Instant::START + users.warm_up;
     let clients = clients(scenario, users, seed);
-    let mut world = World::new((scenario, chain), seed, clients, Meter::of_total(from), Metrics::new(from));
+    let meter = Meter::of_many(from, users.measured());
+    let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
     world.begin_trace(trace.take(run));
     world.runs_until(Instant::START + users.duration);
     let result = go(&mut world, (scenario, users), goes_on);
@@ -107,9 +112,11 @@ fn conclude(world: &World<'_>, scenario: &Scenario, users: &Users) -> Result<Rep
         metrics: metrics.clone(),
         unfinished: begun.count() as u64,
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
-        connections: world.legs().peak(),
+        usage: world.network().meter().usage(users.measured()),
+        peak_connections: world.legs().occupancy().peak(),
+        connections: world.legs().occupancy().until(Instant::START + users.duration),
         dropped: world.network().traffic().dropped_by_link,
-        queued: Direction::BOTH.map(|direction| world.network().peak_queue(direction)),
+        queued: Direction::BOTH.map(|direction| world.network().meter().peak_queue(direction)),
         relayed: world.buffers().peaks(),
         events: world.event_count(),
         hops: world.network().traffic().hops,

@@ -1,7 +1,7 @@
 //! From what was simulated to rows of the table.
 
 use crate::log::Replayed;
-use crate::metrics::{Histogram, Metrics, half_width};
+use crate::metrics::{Metrics, Times, half_width};
 use crate::population::Replication;
 use crate::trunk::rwbp;
 use farhop_link::{Access, Direction};
@@ -44,7 +44,7 @@ pub(crate) fn of_log((scenario, log): (&Scenario, &Log), architecture: Architect
 
 /// What half of a log's own requests would take at best.
 fn limit_of_log(scenario: &Scenario, log: &Log) -> f64 {
-    let (limit, mut limits) = (Limit::of(scenario), Histogram::default());
+    let (limit, mut limits) = (Limit::of(scenario), Times::default());
     let sample = log.records.iter().filter(|record| record.layer == 0);
     sample.for_each(|record| limits.add(limit.of_reply(record.request_bytes, record.reply_bytes)));
     limits.percentile(50)
@@ -64,8 +64,8 @@ fn many(
         state: CacheState::Cold,
         runs: u32::try_from(runs).unwrap_or(u32::MAX),
         page_load_s,
-        page_load_min_s: metrics.pages.least().as_secs_f64(),
-        page_load_max_s: metrics.pages.most().as_secs_f64(),
+        page_load_min_s: metrics.pages.least(),
+        page_load_max_s: metrics.pages.most(),
         first_byte_s: None,
         goodput_bit_s,
         limit_s: farhop_model::limit(scenario).as_secs_f64(),
@@ -78,11 +78,7 @@ fn many(
 
 fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> RequestTimes {
     let means: Vec<f64> = all.iter().map(|replayed| replayed.metrics.pages.mean()).collect();
-    let (carried, time) = all
-        .iter()
-        .map(|replayed| replayed.carried)
-        .fold((Bytes::ZERO, Duration::ZERO), |(bytes, time), (more, longer)| (bytes + more, time + longer));
-    let used = scenario.link.down.peak_rate().map(|rate| carried.bits_f64() / (rate.as_f64() * time.as_secs_f64()));
+    let [down_used, up_used] = use_by_log(scenario, all);
     let peak = |way: Direction| all.iter().map(|replayed| replayed.peak_queues[way as usize].get()).max().unwrap_or(0);
     RequestTimes {
         sample_count: metrics.pages.count(),
@@ -90,23 +86,30 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
         sample_p95_s: metrics.pages.percentile(95),
         sample_mean_s: metrics.pages.mean(),
         sample_mean_error_s: half_width(&means),
+        sample_first_byte_p50_s: metrics.first_bytes.percentile(50),
+        sample_first_byte_p95_s: metrics.first_bytes.percentile(95),
+        sample_first_byte_mean_s: metrics.first_bytes.mean(),
+        sample_goodput_p5_bit_s: as_f64(metrics.goodputs.percentile(5)),
+        sample_goodput_p50_bit_s: as_f64(metrics.goodputs.percentile(50)),
+        sample_goodput_mean_bit_s: metrics.goodputs.mean(),
         answered: metrics.objects.count(),
         unanswered: all.iter().map(|replayed| replayed.unanswered).sum(),
         peak_queue_bytes: peak(Direction::Down),
         peak_queue_up_bytes: peak(Direction::Up),
         dropped: all.iter().map(|replayed| replayed.dropped).sum(),
         peak_connections: all.iter().map(|replayed| replayed.peak_sessions as u64).max().unwrap_or(0),
-        down_used: used.filter(|used| used.is_finite()),
+        down_used,
+        up_used,
     }
 }
 
 fn log_note(log: &Log, times: &RequestTimes) -> String {
-    let left = match (is_full(times.down_used), times.unanswered) {
+    let left = match (is_full(times.down_used) || is_full(times.up_used), times.unanswered) {
         (true, _) => "; the link cannot carry what the log asks for".to_owned(),
         (false, 0) => String::new(),
         (false, count) => format!("; {} not answered within an hour of the last", counted(count, "request")),
     };
-    let used = times.down_used.map_or_else(|| "unlimited".to_owned(), |used| format!("{:.0} % used", used * 100.0));
+    let used = told_use([times.down_used, times.up_used]);
     let copies = match log.copies {
         0 => String::new(),
         1 => format!(" and a copy {} s later", log.shift.as_secs_f64()),
@@ -114,7 +117,7 @@ fn log_note(log: &Log, times: &RequestTimes) -> String {
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}; link down {used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
+        "{}{copies}; link {used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
@@ -126,7 +129,7 @@ fn log_note(log: &Log, times: &RequestTimes) -> String {
 pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Architecture, all: &[Replication]) -> Row {
     let mut metrics = Metrics::default();
     all.iter().for_each(|replication| metrics.merge(&replication.metrics));
-    let times = times(&metrics, all);
+    let times = times((scenario, users), &metrics, all);
     let note = format!("{}; {}", transport(scenario, architecture), note(scenario, users, all));
     let times_of = (&metrics, times.page_load_p50_s, metrics.bytes.bits_f64() / metrics.pages.sum());
     let first_byte_s = Some(metrics.first_bytes.percentile(50));
@@ -135,7 +138,8 @@ pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Archite
     Row { first_byte_s, limit_s, users: Some(times), ..many((scenario, architecture), all.len(), times_of, note) }
 }
 
-fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
+fn times((scenario, users): (&Scenario, &Users), metrics: &Metrics, all: &[Replication]) -> UserTimes {
+    let [down_used, up_used] = use_of_the_link(scenario, users, all);
     let means: Vec<f64> = all.iter().map(|replication| replication.metrics.pages.mean()).collect();
     UserTimes {
         count: metrics.pages.count(),
@@ -147,6 +151,14 @@ fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
         object_p50_s: metrics.objects.percentile(50),
         object_p95_s: metrics.objects.percentile(95),
         object_mean_s: metrics.objects.mean(),
+        first_byte_p50_s: metrics.first_bytes.percentile(50),
+        first_byte_p95_s: metrics.first_bytes.percentile(95),
+        first_byte_mean_s: metrics.first_bytes.mean(),
+        goodput_p5_bit_s: as_f64(metrics.goodputs.percentile(5)),
+        goodput_p50_bit_s: as_f64(metrics.goodputs.percentile(50)),
+        goodput_mean_bit_s: metrics.goodputs.mean(),
+        down_used,
+        up_used,
         unfinished: all.iter().map(|replication| replication.unfinished).sum(),
         peaks: peaks(all),
     }
@@ -156,7 +168,7 @@ fn times(metrics: &Metrics, all: &[Replication]) -> UserTimes {
 fn peaks(all: &[Replication]) -> Peaks {
     let most = |need: fn(&Replication) -> Option<Bytes>| all.iter().filter_map(need).max().map(Bytes::get);
     Peaks {
-        peak_connections: all.iter().map(|replication| replication.connections as u64).max().unwrap_or(0),
+        peak_connections: all.iter().map(|replication| replication.peak_connections as u64).max().unwrap_or(0),
         peak_queue_down_bytes: most(|replication| Some(replication.queued[0])).unwrap_or(0),
         peak_queue_up_bytes: most(|replication| Some(replication.queued[1])).unwrap_or(0),
         peak_gateway_buffer_bytes: most(|replication| replication.relayed[0]),
@@ -168,10 +180,6 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
     let [down, up] = use_of_the_link(scenario, users, all);
     let shares = [(Direction::Down.word(), down), (Direction::Up.word(), up)];
-    let used = shares.map(|(word, share)| match share {
-        Some(share) => format!("{word} {:.0} % used", share * 100.0),
-        None => format!("{word} unlimited"),
-    });
     let full = shares.into_iter().filter(|(_, share)| is_full(*share));
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
@@ -179,7 +187,7 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
         "{}, {}; link {}; at most {}; the link dropped {}{full}",
         counted(count, "user"),
         users.model,
-        used.join(", "),
+        told_use([down, up]),
         needs(&peaks(all)),
         counted(dropped, "packet"),
     )
@@ -209,21 +217,51 @@ fn is_full(share: Option<f64>) -> bool {
     share.is_some_and(|share| share > OVERLOAD)
 }
 
-/// The shares of the rates that were used in the measured time, down and up; `None` where a rate is unlimited.
-pub(crate) fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication]) -> [Option<f64>; 2] {
-    [Direction::Down, Direction::Up].map(|direction| use_of(scenario, users, all, direction))
+/// "down 41 % used, up 3 % used".
+fn told_use(used: [Option<f64>; 2]) -> String {
+    let told = |direction: Direction| match used[direction as usize] {
+        Some(share) => format!("{} {:.0} % used", direction.word(), share * 100.0),
+        None => format!("{} unlimited", direction.word()),
+    };
+    Direction::BOTH.map(told).join(", ")
 }
 
-fn use_of(scenario: &Scenario, users: &Users, all: &[Replication], direction: Direction) -> Option<f64> {
-    let rate = direction.of(&scenario.link).peak_rate()?;
+/// The shares of the rates that users had used in the measured time, down and up; `None` where a rate is unlimited.
+pub(crate) fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication]) -> [Option<f64>; 2] {
+    let time = users.measured().as_secs_f64() * f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
+    Direction::BOTH.map(|direction| {
+        let carried: Bytes = all.iter().map(|replication| replication.carried[direction as usize]).sum();
+        Some(carried.bits_f64() / (capacity_for_users(scenario, direction)? * time))
+    })
+}
+
+/// The same of a log, from its first request to its last.
+fn use_by_log(scenario: &Scenario, all: &[Replayed]) -> [Option<f64>; 2] {
+    let time: Duration = all.iter().map(|replayed| replayed.span).sum();
+    Direction::BOTH.map(|direction| {
+        let carried: Bytes = all.iter().map(|replayed| replayed.carried[direction as usize]).sum();
+        let used = carried.bits_f64() / (capacity_for_log(scenario, direction)? * time.as_secs_f64());
+        Some(used).filter(|used| used.is_finite())
+    })
+}
+
+/// What all terminals together may send over the far link in a direction, in bit/s, or get; `None` if that is unlimited.
+pub(crate) fn capacity_for_users(scenario: &Scenario, direction: Direction) -> Option<f64> {
     let channels = match (direction, &scenario.link.access) {
         (Direction::Up, Access::Dedicated) => f64::from(scenario.link.terminals.max(1)),
         _ => 1.0,
     };
-    let measured =
-        (users.duration - users.warm_up).as_secs_f64() * f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
-    let carried: Bytes = all.iter().map(|replication| replication.carried[direction as usize]).sum();
-    Some(carried.bits_f64() / (rate.as_f64() * channels * measured))
+    Some(capacity_for_log(scenario, direction)? * channels)
+}
+
+/// What the one terminal of a log may.
+pub(crate) fn capacity_for_log(scenario: &Scenario, direction: Direction) -> Option<f64> {
+    direction.of(&scenario.link).peak_rate().map(farhop_units::Rate::as_f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(crate) fn as_f64(value: u64) -> f64 {
+    value as f64
 }
 
 /// What carries the page over the far link, and beside what.

@@ -1,7 +1,7 @@
 //! One scenario through every architecture it names.
 
 use crate::architecture::{Chain, Protocol};
-use crate::distributions::Population;
+use crate::distributions::{self, Population};
 use crate::error::SimError;
 use crate::log::{self, Replayed};
 use crate::page_load::{self, Outcome};
@@ -9,7 +9,7 @@ use crate::population::{self, Case};
 use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
-use farhop_results::{Architecture, Gap, Load, Row, Source};
+use farhop_results::{Architecture, Distribution, Gap, Load, Row, Source};
 use farhop_scenario::{HttpVersion, Log, Scenario, Users, seeds};
 use farhop_tcp::Profile;
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub struct Simulation {
     pub gaps: Vec<Gap>,
     /// Every load behind the rows; users' pages are too many to be listed.
     pub loads: Vec<Load>,
+    /// The distributions behind the rows of users or of a log.
+    pub distributions: Vec<Distribution>,
     /// What users met, for every row that has users.
     pub populations: Vec<Population>,
     /// Events handled; with a trace there are more of them.
@@ -97,6 +99,7 @@ impl Simulation {
         self.rows.extend(found.rows);
         self.gaps.extend(found.gaps);
         self.loads.extend(found.loads);
+        self.distributions.extend(found.distributions);
         self.populations.extend(found.populations);
         self.event_count += found.event_count;
         self.packet_hops += found.packet_hops;
@@ -153,6 +156,7 @@ impl<'a> Task<'a> {
         let cost = Simulation::that_cost(replications.iter().map(|replication| (replication.events, replication.hops)));
         Ok(Simulation {
             rows: vec![report::of_users(scenario, users, architecture, &replications)],
+            distributions: distributions::of_users(scenario, architecture, &replications),
             populations: vec![Population::new(architecture, &replications, used)],
             ..cost
         })
@@ -169,7 +173,11 @@ impl<'a> Task<'a> {
             return Err(SimError::NoAnswers);
         }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
-        Ok(Simulation { rows: vec![report::of_log((scenario, log), architecture, &all)], ..cost })
+        Ok(Simulation {
+            rows: vec![report::of_log((scenario, log), architecture, &all)],
+            distributions: distributions::of_log(scenario, architecture, &all),
+            ..cost
+        })
     }
 
     /// Does something as often as it is worth it, with the seed and the number of each run: several times if it `is_random`.

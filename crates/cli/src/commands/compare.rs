@@ -58,6 +58,7 @@ pub(super) fn nothing_yet(scenario: &Scenario, changes: &Changes) -> Results {
         rows: Vec::new(),
         gaps: Vec::new(),
         loads: Vec::new(),
+        distributions: Vec::new(),
         transfer: None,
         simulation: None,
         ranking: Vec::new(),
@@ -113,6 +114,7 @@ impl Session {
         self.results.rows.extend(simulation.rows);
         self.results.gaps.extend(simulation.gaps);
         self.results.loads.extend(simulation.loads);
+        self.results.distributions.extend(simulation.distributions);
         self.results.simulation = Some(SimulationCost {
             event_count: simulation.event_count,
             packet_hops: simulation.packet_hops,

@@ -1,12 +1,13 @@
-//! What users or a log's requests met: from the median to the 95th percentile, and the numbers.
+//! What users or a log's requests met: from the median to the 95th percentile, the numbers, and how they are distributed.
 
 use super::axis::Axis;
 use super::markup::{class, put};
-use super::plot::Shape;
+use super::plot::{self, Look, Plot, Shape};
+use super::span::Spread;
 use super::waterfall::{grid_lines, tick_labels};
-use crate::population::{HEADINGS, Times, lines, rows, title, unfinished};
+use crate::population::{HEADINGS, SPREAD_HEADINGS, Times, lines, of_wholes, rows, spread, title, unfinished};
 use crate::{comparison, format};
-use farhop_results::{Results, Row};
+use farhop_results::{Architecture, Results, Row};
 
 /// Height of a row, in CSS pixels.
 const HEIGHT: usize = 26;
@@ -32,6 +33,8 @@ pub(crate) fn population(results: &Results) -> String {
     }
     put(&mut out, format_args!("<span></span>{}</div></figure>\n", tick_labels(axis, 14)));
     put_table(&mut out, results);
+    put_curves(&mut out, results);
+    put_spread(&mut out, results);
     out.push_str("</section>\n");
     out
 }
@@ -55,24 +58,74 @@ fn strip(row: &Row, Times { p50_s, p95_s, mean_s, .. }: Times, axis: Axis) -> St
 }
 
 fn put_table(out: &mut String, results: &Results) {
-    out.push_str(
-        "<div class=\"scroll\"><table>\n<caption>Pages: from the first action to the last byte of the last object. Objects: \
-         from request to last byte. Requests: from their arrival to the last byte. The mean's ± is its 95 % confidence interval over replications.</caption>\n<thead><tr>",
-    );
-    for heading in HEADINGS {
-        put(out, format_args!("<th scope=\"col\">{heading}</th>"));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for (row, times) in rows(results) {
-        let colour = class(row.architecture);
-        for [name, rest @ ..] in lines(row, &times) {
-            put(out, format_args!("<tr class=\"{colour}\"><th scope=\"row\"><span class=\"dot\"></span>{name}</th>"));
-            rest.iter().for_each(|cell| put(out, format_args!("<td>{cell}</td>")));
-            out.push_str("</tr>\n");
-        }
-    }
-    out.push_str("</tbody></table></div>\n");
+    const CAPTION: &str = "Pages: from the first action to the last byte of the last object. Objects: from request to last byte. Requests: \
+         from their arrival to the last byte. First bytes: of the same pages or requests, to the first byte of the first body. The mean's ± is \
+         its 95 % confidence interval over replications.";
+    let all: Vec<_> = rows(results).collect();
+    let lines = all.iter().flat_map(|(row, times)| lines(row, times).map(|line| (row.architecture, line)));
+    put_lines(out, CAPTION, HEADINGS, lines);
     if let Some(text) = unfinished(results) {
         put(out, format_args!("<p class=\"soft\">{text}.</p>\n"));
     }
+}
+
+/// A table with a line for each architecture and kind.
+fn put_lines<const N: usize>(
+    out: &mut String,
+    caption: &str,
+    headings: [&str; N],
+    lines: impl Iterator<Item = (Architecture, [String; N])>,
+) {
+    put(out, format_args!("<div class=\"scroll\"><table>\n<caption>{caption}</caption>\n<thead><tr>"));
+    for heading in headings {
+        put(out, format_args!("<th scope=\"col\">{heading}</th>"));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (architecture, line) in lines {
+        put(out, format_args!("<tr class=\"{}\">", class(architecture)));
+        for (place, cell) in line.iter().enumerate() {
+            match place {
+                0 => put(out, format_args!("<th scope=\"row\"><span class=\"dot\"></span>{cell}</th>")),
+                _ => put(out, format_args!("<td>{cell}</td>")),
+            }
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// How many per cent had what they wanted within which time.
+fn put_curves(out: &mut String, results: &Results) {
+    let all: Vec<_> = of_wholes(results).map(|one| (one, one.cumulative())).collect();
+    let series = all.iter().map(|(one, points)| plot::Series {
+        name: comparison::name(one.architecture, None),
+        colour: class(one.architecture),
+        look: Look::Line,
+        points,
+    });
+    let plot = Plot {
+        id: "distribution".to_owned(),
+        title: "How response times are distributed".to_owned(),
+        x: plot::Quantity { label: "time", unit: Some("s"), spread: Spread::Log },
+        y: plot::Quantity { label: "complete within it", unit: Some("%"), spread: Spread::Linear },
+        series: series.collect(),
+        elsewhere: "the JSON has every per cent",
+    };
+    if !all.is_empty() {
+        put(out, format_args!("<h3>{}</h3>\n{}", plot.title, plot.html()));
+    }
+}
+
+/// Goodput, and what of the network was used over time.
+fn put_spread(out: &mut String, results: &Results) {
+    let lines = results.distributions.iter().filter_map(|one| Some((one.architecture, spread(one)?)));
+    let lines: Vec<_> = lines.collect();
+    let Some(interval_s) = results.distributions.iter().find_map(|one| one.interval_s) else { return };
+    let caption = format!(
+        "Goodput: of each page or request, bits of bodies by its time. Connections: over time. Use of the link, and the most that waited for \
+         it (up: of any one terminal): in each {} of the measured time. So many per cent do not exceed p5, p50, p95.",
+        format::short_time(interval_s)
+    );
+    out.push_str("<h3>Goodput and use of the network</h3>\n");
+    put_lines(out, &caption, SPREAD_HEADINGS, lines.into_iter());
 }

@@ -54,6 +54,7 @@ pub(crate) fn results() -> Results {
         rows: Vec::new(),
         gaps: gaps(),
         loads: Vec::new(),
+        distributions: Vec::new(),
         transfer: Some(TransferPrediction {
             tcp_throughput_bit_s: Some(3.2e6),
             saturation_window_segments: Some(4168.7),

@@ -1,7 +1,8 @@
 //! Made-up predictions: what pages wait for, a ranking, users' pages, and a grid.
 
 use farhop_results::{
-    Architecture, CacheState, Gap, Grid, GridPoint, Peaks, Rank, Results, Row, Source, UserTimes, Wait, Waiting,
+    Architecture, CacheState, Distribution, Gap, Grid, GridPoint, Peaks, Quantity, Rank, Results, Row, Source,
+    UserTimes, Wait, Waiting,
 };
 
 /// Two predicted rows with their waits, and the ranking of both.
@@ -59,6 +60,14 @@ pub(crate) fn populations() -> Results {
             object_p50_s: p50 / 3.0,
             object_p95_s: p95 / 2.0,
             object_mean_s: mean / 2.5,
+            first_byte_p50_s: p50 / 4.0,
+            first_byte_p95_s: p95 / 3.0,
+            first_byte_mean_s: mean / 3.5,
+            goodput_p5_bit_s: 40e3,
+            goodput_p50_bit_s: 200e3,
+            goodput_mean_bit_s: 250e3,
+            down_used: Some(0.4),
+            up_used: Some(0.03),
             unfinished,
             peaks: Peaks::default(),
         };
@@ -66,7 +75,29 @@ pub(crate) fn populations() -> Results {
         Row { architecture, source: Source::Simulated, state: CacheState::Cold, users: Some(users), ..row }
     })
     .collect();
+    results.distributions =
+        results.rows.iter().flat_map(|row| distributions(row.architecture, row.page_load_s)).collect();
     results
+}
+
+/// What users of an architecture met, half of whose pages took so long.
+fn distributions(architecture: Architecture, p50_s: f64) -> Vec<Distribution> {
+    let of = |quantity, median: f64, interval_s| {
+        // Lognormal, nearly: a tenth of the median to ten times it.
+        let value = |percent: u32| median * 10_f64.powf((f64::from(percent) - 50.0) / 50.0);
+        let percentiles = (1..100).map(value).collect();
+        let (mean, min, max) = (median * 1.4, median / 20.0, median * 20.0);
+        let source = Source::Simulated;
+        Distribution { architecture, source, quantity, interval_s, mean, min, max, percentiles }
+    };
+    vec![
+        of(Quantity::PageLoad, p50_s, None),
+        of(Quantity::FirstByte, p50_s / 4.0, None),
+        of(Quantity::Goodput, 200e3, None),
+        of(Quantity::Connections, 12.0, None),
+        of(Quantity::DownUsed, 0.08, Some(1.0)),
+        of(Quantity::QueueDown, 3000.0, Some(1.0)),
+    ]
 }
 
 /// Page load times over the way's delay, and over delay and rate with `rates` values of it.

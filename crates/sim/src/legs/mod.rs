@@ -19,6 +19,7 @@ pub(crate) use message::{Exchange, Message, Owner};
 
 use crate::architecture::Protocol;
 use crate::error::SimError;
+use crate::metrics::Occupancy;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
 use crate::slab::Slab;
@@ -56,11 +57,12 @@ pub(crate) struct Legs {
     trunk: Option<Trunk>,
     /// Those for datagrams, which are no connections.
     ways: usize,
-    peak: usize,
     opened: u64,
-    /// Legs with a server at the end, now and at most.
+    /// How many connections there are.
+    occupancy: Occupancy,
+    /// Legs with a server at the end.
     sessions: usize,
-    peak_sessions: usize,
+    sessions_over_time: Occupancy,
     /// Memory for what endpoints have to say, lent to those that something happens to.
     memory: Vec<VecDeque<Output>>,
 }
@@ -72,13 +74,25 @@ const MOST_EXPECTED: usize = 1 << 15;
 const MOST_SPARE: usize = 16;
 
 impl Legs {
-    /// For a run with this `seed`, and so many clients.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, clients: usize, trunk: Option<Trunk>) -> Self {
+    /// For a run with this `seed`, in which time is measured `from` then on, and so many clients.
+    pub(crate) fn new(scenario: &Scenario, (seed, from): (u64, Instant), clients: usize, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
         let expected = clients.saturating_mul(scenario.http.connections).min(MOST_EXPECTED);
         let (legs, memory) = (Slab::expecting(expected), Vec::new());
         let hosts = Hosts::new(&tcp, seed);
-        Self { legs, tcp, quic, hosts, trunk, ways: 0, peak: 0, opened: 0, sessions: 0, peak_sessions: 0, memory }
+        Self {
+            legs,
+            tcp,
+            quic,
+            hosts,
+            trunk,
+            ways: 0,
+            opened: 0,
+            occupancy: Occupancy::new(from),
+            sessions: 0,
+            sessions_over_time: Occupancy::new(from),
+            memory,
+        }
     }
 
     /// A leg that is opened at its near end. The owners are those of the near and the far end.
@@ -105,13 +119,12 @@ impl Legs {
         let leg = self.legs.insert(Leg { ends, is_over: false, number: self.opened, is_session });
         self.opened += 1;
         self.sessions += usize::from(is_session);
-        self.peak_sessions = self.peak_sessions.max(self.sessions);
         if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk)
             && protocol != Protocol::Carrier
         {
             trunk.open(now, leg, id.terminal);
         }
-        self.peak = self.peak.max(self.len());
+        self.note_occupancy(now);
         Ok(leg)
     }
 
@@ -328,14 +341,14 @@ impl Legs {
         self.opened
     }
 
-    /// Most legs that there were at once.
-    pub(crate) fn peak(&self) -> usize {
-        self.peak
+    /// How many legs there were over time.
+    pub(crate) fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
     }
 
-    /// Most connections to servers that there were at once.
-    pub(crate) fn peak_sessions(&self) -> usize {
-        self.peak_sessions
+    /// How many connections to servers there were over time.
+    pub(crate) fn sessions(&self) -> &Occupancy {
+        &self.sessions_over_time
     }
 
     /// A packet is on its way from one end, along this route.
@@ -507,7 +520,13 @@ impl Legs {
                 trunk.forget(now, leg, id.terminal);
             }
             self.legs.release(leg);
+            self.note_occupancy(now);
         }
+    }
+
+    fn note_occupancy(&mut self, now: Instant) {
+        self.occupancy.set(now, self.len());
+        self.sessions_over_time.set(now, self.sessions);
     }
 
     /// Whether a leg is over, and its place has not been given back.

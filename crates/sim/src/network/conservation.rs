@@ -79,7 +79,7 @@ proptest! {
         let users = scenario.users.clone().expect("there are users");
         let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
         let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
-        let (meter, metrics) = (Meter::of_total(Instant::START), Metrics::new(Instant::START));
+        let (meter, metrics) = (Meter::of_load(), Metrics::new(Instant::START));
         let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
         let mut largest = 0;
         while world.step().expect("connections can be opened").is_some_and(|at| at < Instant::START + users.duration) {

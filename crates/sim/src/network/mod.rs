@@ -89,8 +89,6 @@ pub(crate) struct Network<P: Content> {
     meter: Meter,
     /// When something last happened at the far link, if it is made of lanes.
     far_time: Instant,
-    /// The most that any one of its queues has held, down and up.
-    peaks: [Bytes; 2],
     /// The seed of the far link's random numbers.
     far_seed: u64,
     /// Writes down what the far link does, if somebody wants that.
@@ -132,7 +130,6 @@ impl<P: Content> Network<P> {
             traffic: Traffic::default(),
             meter,
             far_time: Instant::START,
-            peaks: [Bytes::ZERO; 2],
             far_seed: link.seed_of(0),
             tracer: None,
             end: None,
@@ -335,14 +332,6 @@ impl<P: Content> Network<P> {
         &self.meter
     }
 
-    /// The most that any one of the far link's queues has held so far.
-    pub(crate) fn peak_queue(&self, direction: Direction) -> Bytes {
-        match self.spans[FAR].form(direction) {
-            Form::Stages(first) => self.stages[*first as usize].channel.peak_queue(direction),
-            Form::Lanes(_) | Form::Nothing => self.peaks[direction as usize],
-        }
-    }
-
     /// Whether what happens now does not count.
     fn is_over(&self, now: Instant) -> bool {
         self.end.is_some_and(|end| now >= end)
@@ -429,8 +418,7 @@ impl<P: Content> Network<P> {
         let waits = lanes.is_busy(lane, now) && !is_over;
         let exit = lanes.enter(lane, now, bytes);
         if waits {
-            let peak = &mut self.peaks[direction as usize];
-            *peak = lanes.queued(lane, now).bytes.max(*peak);
+            self.meter.waits(now, direction, lanes.queued(lane, now).bytes);
         }
         exit
     }
@@ -462,7 +450,11 @@ impl<P: Content> Network<P> {
         if self.tracer.is_some() && span == FAR {
             self.trace_arrival(now, port, parcel);
         }
-        self.stages[stage as usize].channel.handle_packet(now, port, parcel.moved());
+        let channel = &mut self.stages[stage as usize].channel;
+        channel.handle_packet(now, port, parcel.moved());
+        if span == FAR {
+            self.meter.waits(now, parcel.from.direction(), channel.queued(port));
+        }
         self.busy.push(stage);
     }
 

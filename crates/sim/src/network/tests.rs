@@ -1,6 +1,7 @@
 //! Ways through the network, and the law that no packet appears or disappears.
 
 use super::*;
+use crate::meter::Usage;
 use crate::scenarios::demo;
 use crate::slab::Slab;
 use farhop_link::{LossModel, QueueLimit};
@@ -51,6 +52,9 @@ impl Content for u64 {
 /// The bit that a queue's mark sets.
 const MARKED: u64 = 1 << 63;
 
+/// For which traffic is measured in intervals.
+const MEASURED: Duration = Duration::from_secs(60);
+
 /// A network whose packets are numbers.
 struct Net {
     network: Network<u64>,
@@ -59,7 +63,7 @@ struct Net {
 
 impl Net {
     fn new(scenario: &Scenario, seed: u64) -> Self {
-        Self { network: Network::new(scenario, 2, seed, Meter::of_intervals()), events: Events::new() }
+        Self { network: Network::new(scenario, 2, seed, Meter::of_load()), events: Events::new() }
     }
 
     fn send(&mut self, now: Instant, from: Side, route: Route, number: u64) {
@@ -189,11 +193,11 @@ fn a_copy_is_a_packet_of_its_own() {
 }
 
 /// What becomes of packets and when, what of them counts, and in how many steps.
-type Ended = ((Vec<(Instant, String)>, [(Bytes, Bytes); 2], Traffic), u64);
+type Ended = ((Vec<(Instant, String)>, ([(Bytes, Bytes); 2], Usage), Traffic), u64);
 
 /// Sends packets at times in ns, by terminal, some of them up, to three servers; those behind lanes at once or one by one.
 fn outcome_of(scenario: &Scenario, sends: &[(u64, u16, bool)], end: Instant, at_once: bool) -> Ended {
-    let mut network: Network<u64> = Network::new(scenario, 3, 1, Meter::of_total(Instant::START));
+    let mut network: Network<u64> = Network::new(scenario, 3, 1, Meter::of_many(Instant::START, MEASURED));
     if at_once {
         network.go_through_until(end);
     } else {
@@ -226,8 +230,9 @@ fn outcome_of(scenario: &Scenario, sends: &[(u64, u16, bool)], end: Instant, at_
         steps += 1;
     }
     outcomes.sort();
-    let totals = Direction::BOTH.map(|direction| (network.meter().total(direction), network.peak_queue(direction)));
-    ((outcomes, totals, network.traffic()), steps)
+    let totals =
+        Direction::BOTH.map(|direction| (network.meter().total(direction), network.meter().peak_queue(direction)));
+    ((outcomes, (totals, network.meter().usage(MEASURED)), network.traffic()), steps)
 }
 
 #[test]
@@ -235,7 +240,7 @@ fn of_a_shared_way_up_only_that_is_played() {
     let mut scenario = network();
     (scenario.link.access, scenario.link.up.rate) =
         ("cfdama".parse().expect("a scheme"), Some(farhop_units::Rate::kbps(100)));
-    let mut network: Network<u64> = Network::new(&scenario, 3, 1, Meter::of_total(Instant::START));
+    let mut network: Network<u64> = Network::new(&scenario, 3, 1, Meter::of_many(Instant::START, MEASURED));
     let is_lanes = |network: &Network<u64>| {
         Direction::BOTH.map(|direction| matches!(network.spans[FAR].form(direction), Form::Lanes(_)))
     };

@@ -337,7 +337,12 @@ impl Browser {
 
     /// When the first byte of the document's body arrived.
     pub(crate) fn first_byte(&self) -> Option<Instant> {
-        self.objects[0].first_byte
+        self.first_byte_of(0)
+    }
+
+    /// When the first byte of an object's body arrived.
+    pub(crate) fn first_byte_of(&self, object: usize) -> Option<Instant> {
+        self.objects.get(object)?.first_byte
     }
 
     /// The objects that were loaded, in the order of the page, with times since the beginning of the run.

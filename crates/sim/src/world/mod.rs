@@ -68,7 +68,8 @@ impl<'a> World<'a> {
         metrics: Metrics,
     ) -> Self {
         let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
-        let mut legs = Legs::new(scenario, seed, clients.len(), Trunk::of(scenario, chain.over_the_link()));
+        let mut legs =
+            Legs::new(scenario, (seed, metrics.from()), clients.len(), Trunk::of(scenario, chain.over_the_link()));
         let boxes = Boxes::new(scenario, chain.duties(), &mut clients, &mut legs);
         let mut world = Self {
             scenario,

@@ -21,8 +21,8 @@ impl World<'_> {
             let leg = browser.leg(connection as usize);
             self.stock(client, leg, part);
         } else if let Some(took) = took {
-            match self.clients[client as usize].arrival(part.exchange) {
-                Some(arrival) => self.metrics.request(self.now - arrival.at, arrival.is_sample),
+            match self.clients[client as usize].answered(part.exchange) {
+                Some(reply) => self.metrics.request(self.now, reply),
                 None => self.metrics.object(self.now, took),
             }
         } else if let Some(awaited) = browser.awaits(part.exchange) {

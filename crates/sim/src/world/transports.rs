@@ -269,7 +269,7 @@ mod tests {
         let chain = Chain::of(architecture, scenario.prefetch_at);
         let client = Client::once(0, scenario.page.clone());
         let metrics = Metrics::new(Instant::START);
-        let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_intervals(), metrics);
+        let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_load(), metrics);
         let mut most = Bytes::ZERO;
         while world.step().expect("nothing fails").is_some() && world.metrics().pages.count() == 0 {
             let is_there = world.legs().opened() > u64::from(leg);
