@@ -87,8 +87,12 @@ fn what_users_met_is_shown_as_distributions() {
     assert_eq!(shown.map(|what| line(users, what)), [Some(7); 4]);
     assert!(users.contains("<td>use of the link down</td><td>1.01 %</td><td>8 %</td><td>63.5 %</td>"), "{users}");
     assert!(users.contains("in each 1 s of the measured time"));
+    results.distributions.retain(|one| one.interval_s.is_none());
+    results.distributions.iter_mut().for_each(|one| one.percentiles.fill(3.0));
+    let page = html(&results);
+    assert!(!page.contains("complete within it") && page.contains("<td>goodput</td>"), "of one request");
     results.distributions.clear();
-    assert!(!html(&results).contains("complete within it"), "results of before have none");
+    assert!(!html(&results).contains("Goodput and use"), "results of before have none");
 }
 
 #[test]

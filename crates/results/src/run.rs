@@ -139,7 +139,7 @@ pub struct RequestTimes {
     pub dropped: u64,
     /// Most connections to servers at once.
     pub peak_connections: u64,
-    /// Share of the link's rate down that was used from the first request to the last; absent if it is unlimited.
+    /// Share of the link's rate down that was used from the first request to the last; absent if it is unlimited, or if they came at once.
     pub down_used: Option<f64>,
     /// The same of its rate up.
     pub up_used: Option<f64>,

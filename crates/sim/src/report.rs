@@ -36,7 +36,7 @@ pub(crate) fn of_log((scenario, log): (&Scenario, &Log), architecture: Architect
     let sample = log.records.iter().filter(|record| record.layer == 0);
     let bytes: Bytes = sample.clone().map(|record| record.reply_bytes).sum();
     let mean_bits = bytes.bits_f64() / f64::from(u32::try_from(sample.count()).unwrap_or(u32::MAX));
-    let note = format!("{}; {}", transport(scenario, architecture), log_note(log, &times));
+    let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, &times));
     let times_of = (&metrics, times.sample_p50_s, mean_bits / times.sample_mean_s);
     let limit_s = limit_of_log(scenario, log);
     Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) }
@@ -103,13 +103,13 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
     }
 }
 
-fn log_note(log: &Log, times: &RequestTimes) -> String {
+fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
     let left = match (is_full(times.down_used) || is_full(times.up_used), times.unanswered) {
         (true, _) => "; the link cannot carry what the log asks for".to_owned(),
         (false, 0) => String::new(),
         (false, count) => format!("; {} not answered within an hour of the last", counted(count, "request")),
     };
-    let used = told_use([times.down_used, times.up_used]);
+    let used = told_use(scenario, [times.down_used, times.up_used]);
     let copies = match log.copies {
         0 => String::new(),
         1 => format!(" and a copy {} s later", log.shift.as_secs_f64()),
@@ -117,7 +117,7 @@ fn log_note(log: &Log, times: &RequestTimes) -> String {
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}; link {used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
+        "{}{copies}{used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
@@ -184,10 +184,10 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     format!(
-        "{}, {}; link {}; at most {}; the link dropped {}{full}",
+        "{}, {}{}; at most {}; the link dropped {}{full}",
         counted(count, "user"),
         users.model,
-        told_use([down, up]),
+        told_use(scenario, [down, up]),
         needs(&peaks(all)),
         counted(dropped, "packet"),
     )
@@ -217,13 +217,15 @@ fn is_full(share: Option<f64>) -> bool {
     share.is_some_and(|share| share > OVERLOAD)
 }
 
-/// "down 41 % used, up 3 % used".
-fn told_use(used: [Option<f64>; 2]) -> String {
-    let told = |direction: Direction| match used[direction as usize] {
-        Some(share) => format!("{} {:.0} % used", direction.word(), share * 100.0),
-        None => format!("{} unlimited", direction.word()),
+/// "; link down 41 % used, up unlimited"; nothing of what was not measured, because the log is of one instant.
+fn told_use(scenario: &Scenario, used: [Option<f64>; 2]) -> String {
+    let told = |direction: Direction| match (capacity_for_log(scenario, direction), used[direction as usize]) {
+        (Some(_), Some(share)) => Some(format!("{} {:.0} % used", direction.word(), share * 100.0)),
+        (None, _) => Some(format!("{} unlimited", direction.word())),
+        (Some(_), None) => None,
     };
-    Direction::BOTH.map(told).join(", ")
+    let told: Vec<String> = Direction::BOTH.into_iter().filter_map(told).collect();
+    if told.is_empty() { String::new() } else { format!("; link {}", told.join(", ")) }
 }
 
 /// The shares of the rates that users had used in the measured time, down and up; `None` where a rate is unlimited.

@@ -152,6 +152,22 @@ fn a_load_that_the_link_cannot_carry_is_said_and_ends() {
 }
 
 #[test]
+fn a_full_way_up_is_told_as_well_as_one_down() {
+    let row = row(&some(&["link.up.rate=1 kbit/s", "link.up.queue=unlimited"]));
+    assert!(row.log.and_then(|log| log.up_used).is_some_and(|used| used > 0.95), "{row:?}");
+    let note = row.note.expect("it has one");
+    assert!(note.contains("the link cannot carry what the log asks for") && note.contains("up 100 % used"), "{note}");
+}
+
+#[test]
+fn one_request_uses_no_share_of_a_time() {
+    let note = row(&scenario(vec![record(0)], &[])).note.expect("it has one");
+    assert!(note.contains("; 1 request; at most 1 connection"), "{note}");
+    let note = row(&scenario(vec![record(0)], &["link.down.rate=unlimited"])).note.expect("it has one");
+    assert!(note.contains("; link down unlimited; at most"), "{note}");
+}
+
+#[test]
 fn what_is_random_is_repeated_and_the_same_seed_gives_the_same() {
     let lossy = some(&["link.down.loss=2 %", "run.runs=2"]);
     let found = row(&lossy);

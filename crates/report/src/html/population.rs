@@ -111,7 +111,8 @@ fn put_curves(out: &mut String, results: &Results) {
         series: series.collect(),
         elsewhere: "the JSON has every per cent",
     };
-    if !all.is_empty() {
+    // One request or page has one time.
+    if all.iter().any(|(_, points)| points.len() > 1) {
         put(out, format_args!("<h3>{}</h3>\n{}", plot.title, plot.html()));
     }
 }
@@ -120,11 +121,19 @@ fn put_curves(out: &mut String, results: &Results) {
 fn put_spread(out: &mut String, results: &Results) {
     let lines = results.distributions.iter().filter_map(|one| Some((one.architecture, spread(one)?)));
     let lines: Vec<_> = lines.collect();
-    let Some(interval_s) = results.distributions.iter().find_map(|one| one.interval_s) else { return };
+    if lines.is_empty() {
+        return;
+    }
+    let interval = results.distributions.iter().find_map(|one| one.interval_s).map(|interval_s| {
+        let interval = format::short_time(interval_s);
+        format!(
+            " Use of the link, and the most that waited for it (up: of any one terminal): in each {interval} of the measured time."
+        )
+    });
     let caption = format!(
-        "Goodput: of each page or request, bits of bodies by its time. Connections: over time. Use of the link, and the most that waited for \
-         it (up: of any one terminal): in each {} of the measured time. So many per cent do not exceed p5, p50, p95.",
-        format::short_time(interval_s)
+        "Goodput: of each page or request, bits of bodies by its time. Connections: over time.{} So many per cent do not exceed p5, p50, \
+         p95.",
+        interval.unwrap_or_default()
     );
     out.push_str("<h3>Goodput and use of the network</h3>\n");
     put_lines(out, &caption, SPREAD_HEADINGS, lines.into_iter());
