@@ -6,9 +6,9 @@
 //! and the server whatever carries the call.
 
 use super::behind::Behind;
-use super::browser::Trigger;
 use super::connection::{Connection, Content, Exchange, Kind, Packet, Side};
 use super::load::{Buffers, HEADERS, Load, Planned};
+use super::progress::Trigger;
 use super::ticks::Ticks;
 use super::wire::ends;
 use farhop_scenario::Flights;

@@ -7,7 +7,7 @@
 //! What every packet passes through is inlined by hand (a compiler finds it too large), and what few do is kept out of it: together a
 //! tenth of the instructions of a page.
 
-use super::browser::{Browser, Trigger};
+use super::browser::Browser;
 use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
@@ -15,6 +15,7 @@ use super::flight;
 use super::near::{Legs, Near};
 use super::parameters::{Control, Http, Parameters, Tls};
 use super::program::Program;
+use super::progress::Trigger;
 use super::route::Route;
 use super::sender::Piece;
 use super::skip::Skipping;

@@ -1,9 +1,9 @@
 //! Reading: what the client makes of bytes that arrive, and how the browser goes on.
 
 use super::breakdown::Ledger;
-use super::browser::{Start, Trigger};
 use super::connection::{Chunk, Content, Side};
 use super::load::{Load, Planned};
+use super::progress::{Start, Trigger};
 use super::ticks::Ticks;
 
 impl Load<'_> {

@@ -1,10 +1,12 @@
 //! Sending: what each end puts on the wire, and what the server does about requests.
 
-use super::browser::{Action, Cause, Limits, Trigger};
-use super::connection::{Content, End, Exchange, Kind, Packet, Side, Turns};
+use super::browser::{Action, Limits};
+use super::connection::{Content, Exchange, Kind, Packet, Side, Turns};
+use super::end::End;
 use super::habits::Habits;
 use super::load::{HEADERS, Load, Making, Mode};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
+use super::progress::{Cause, Trigger};
 use super::receiver::Ack;
 use super::route::Passage;
 use super::sender::Piece;

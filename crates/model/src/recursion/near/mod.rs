@@ -11,12 +11,12 @@
 mod leg;
 
 use super::breakdown::Ledger;
-use super::browser::Progress;
 use super::call::FRAME;
 use super::connection::Content;
 use super::habits::{Acking, Habits};
 use super::load::{Load, Planned};
 use super::parameters::{Http, Parameters};
+use super::progress::Progress;
 use super::ticks::Ticks;
 use super::workload::Workload;
 use farhop_scenario::{Congestion, Scenario, TcpConfig};
