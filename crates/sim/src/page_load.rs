@@ -103,7 +103,7 @@ fn samples(world: &World<'_>, began: Instant, end: Instant) -> Vec<LinkSample> {
 /// The browser with its page, once that is complete.
 fn loaded<'a>(world: &'a World<'_>) -> Option<&'a Browser> {
     let client = &world.clients()[0];
-    client.browser.as_ref().filter(|_| !client.is_loading)
+    client.browser.as_deref().filter(|_| !client.is_loading)
 }
 
 /// Refuses what no load within the bounds can do, before trying.

@@ -18,7 +18,7 @@ pub(crate) use lookup::Datagram;
 pub(crate) use message::{Exchange, Message, Owner};
 
 use crate::architecture::Protocol;
-use crate::error::SimError;
+use crate::error::{MOST_LEGS, SimError};
 use crate::metrics::Occupancy;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
@@ -67,8 +67,9 @@ pub(crate) struct Legs {
     memory: Vec<VecDeque<Output>>,
 }
 
-/// As many legs are expected at most, and room for them set aside.
-const MOST_EXPECTED: usize = 1 << 15;
+/// As many legs are expected at most, and room for them set aside: no list of them is copied as it grows, not even between two looks at how
+/// many there are.
+const MOST_EXPECTED: usize = MOST_LEGS + (1 << 14);
 
 /// As much memory for outputs is kept for the next endpoints that need some.
 const MOST_SPARE: usize = 16;

@@ -142,7 +142,7 @@ impl World<'_> {
         }
         match &mut self.clients[client as usize].browser {
             Some(browser) => browser.next_page(self.now, page),
-            none => *none = Some(Browser::new(self.now, page, plain(self.scenario.http))),
+            none => *none = Some(Box::new(Browser::new(self.now, page, plain(self.scenario.http)))),
         }
         self.wake(client);
     }
