@@ -1,8 +1,8 @@
-//! Message heads of an exact size, so that measured, simulated and predicted requests and responses are equally long.
+//! Message heads of an exact size, so that measured, simulated and predicted requests and responses are equally long, across proxies, too.
 //!
-//! RFC 9112 §5.1 allows white space after a field's value and makes recipients ignore it. One field of each head has as much of it as
-//! brings the head to its size, which works for every size from the necessary one up. A head that is too long without any stays as it
-//! is; whoever asked for a shorter one is told.
+//! A field that says nothing brings a head to its size. Where not even an empty one has room it is white space after another field's value,
+//! which RFC 9112 §5.1 allows and makes recipients ignore; that works for every size from the necessary one up. A head that is too long
+//! without any stays as it is; whoever asked for a shorter one is told.
 
 use farhop_units::Bytes;
 
@@ -14,10 +14,25 @@ pub(crate) fn field_bytes(name: &str, value: &[u8]) -> usize {
     name.len() + value.len() + 4
 }
 
-/// White space that brings a head of `used` bytes to `wanted`, as far as that is possible.
-pub(crate) fn padding(used: usize, wanted: Bytes) -> String {
-    let wanted = usize::try_from(wanted.get().min(LONGEST)).expect("a limit of some kB");
-    " ".repeat(wanted.saturating_sub(used))
+/// What brings a head to its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Filler {
+    /// A further field's value.
+    Field(String),
+    /// White space after a field's value.
+    Space(String),
+}
+
+impl Filler {
+    /// For a head of `used` bytes that is to have `wanted`, as far as that is possible, with a field of this name.
+    pub(crate) fn of(name: &str, used: usize, wanted: Bytes) -> Self {
+        let wanted = usize::try_from(wanted.get().min(LONGEST)).expect("a limit of some kB");
+        let left = wanted.saturating_sub(used);
+        match left.checked_sub(field_bytes(name, b"")) {
+            Some(value) => Self::Field("x".repeat(value)),
+            None => Self::Space(" ".repeat(left)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -25,18 +40,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_takes_up_what_is_left() {
-        assert_eq!(padding(94, Bytes::new(96)), "  ");
-        assert_eq!(padding(96, Bytes::new(96)), "");
+    fn a_filler_takes_up_what_is_left() {
+        assert_eq!(Filler::of("pad", 94, Bytes::new(96)), Filler::Space("  ".to_owned()));
+        assert_eq!(Filler::of("pad", 89, Bytes::new(96)), Filler::Field(String::new()));
+        assert_eq!(Filler::of("pad", 86, Bytes::new(96)), Filler::Field("xxx".to_owned()));
+        assert_eq!(Filler::of("pad", 96, Bytes::new(96)), Filler::Space(String::new()));
     }
 
     #[test]
     fn a_head_that_is_too_long_stays_as_it_is() {
-        assert_eq!(padding(100, Bytes::ZERO), "");
+        assert_eq!(Filler::of("pad", 100, Bytes::ZERO), Filler::Space(String::new()));
     }
 
     #[test]
     fn no_head_is_longer_than_servers_accept() {
-        assert!(padding(100, Bytes::new(u64::MAX)).len() < 33_000);
+        let Filler::Field(value) = Filler::of("pad", 100, Bytes::new(u64::MAX)) else { panic!("there is room") };
+        assert!(value.len() < 33_000);
     }
 }

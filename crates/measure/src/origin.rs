@@ -6,14 +6,16 @@
 //! Left out: content negotiation, ranges, conditional requests, compression.
 
 use crate::catalogue::Catalogue;
-use crate::headers::{field_bytes, padding};
+use crate::headers::{Filler, field_bytes};
 use crate::{Keys, MeasureError};
 use bytes::Bytes;
 use farhop_units::Bytes as Size;
 use farhop_web::{HttpConfig, Page, body};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER,
+};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
@@ -162,8 +164,11 @@ impl Served {
         if let Some(option) = connection {
             fields.insert(CONNECTION, HeaderValue::from_static(option));
         }
-        let padded = format!("{CACHE_POLICY}{}", padding(head_bytes(&fields), self.header_bytes));
-        fields.insert(CACHE_CONTROL, HeaderValue::try_from(padded).expect("words and spaces make a value"));
+        let (name, value) = match Filler::of(SERVER.as_str(), head_bytes(&fields), self.header_bytes) {
+            Filler::Field(value) => (SERVER, value),
+            Filler::Space(space) => (CACHE_CONTROL, format!("{CACHE_POLICY}{space}")),
+        };
+        fields.insert(name, HeaderValue::try_from(value).expect("words and spaces make a value"));
         fields
     }
 }

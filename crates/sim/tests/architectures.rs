@@ -367,6 +367,20 @@ fn what_is_said_over_the_tunnel_keeps_together() {
     }
 }
 
+#[test]
+fn heads_and_bodies_of_requests_cross_the_tunnel() {
+    for assignments in [
+        &["http.response_header_bytes=8000", "link.down.rate=2 Mbit/s", "page.objects=20", "page.size=5 kB"][..],
+        &["http.request_bytes=60000", "link.up.rate=1 Mbit/s", "page.objects=1", "page.size=10 kB"],
+    ] {
+        let scenario = scenario("demo", &[assignments, &["run.architectures=accelerated", "run.runs=1"]].concat());
+        let row = simulate(&scenario, 1).rows.remove(0);
+        assert!(row.page_load_s > row.limit_s, "{assignments:?}: {} s, limit {} s", row.page_load_s, row.limit_s);
+        let off = off_the_prediction(&scenario, Architecture::Accelerated);
+        assert!(off.abs() < 0.005, "{assignments:?}: {off}");
+    }
+}
+
 /// On a slow way up acknowledgements of every tenth packet leave room for requests, and each connection is asked for there.
 #[test]
 fn acknowledgements_of_the_tunnel_are_few() {

@@ -1,7 +1,7 @@
 //! Requests of an exact size (RFC 9112 §3: origin form to the server itself, absolute form to a proxy, authority form for CONNECT).
 
 use crate::catalogue::target;
-use crate::headers::{LONGEST, padding};
+use crate::headers::{Filler, LONGEST};
 use farhop_units::Bytes;
 use farhop_web::HttpVersion;
 use url::{Position, Url};
@@ -24,8 +24,13 @@ pub(crate) fn request(url: &Url, form: TargetForm, version: HttpVersion, size: B
     };
     let (protocol, host) = (protocol(version), host(url));
     if size.get() <= LONGEST {
-        let head = |padding: &str| format!("GET {target} {protocol}\r\nhost: {host}{padding}\r\n\r\n");
-        return head(&padding(head("").len(), size)).into_bytes();
+        let head = |more: &str| format!("GET {target} {protocol}\r\nhost: {host}{more}\r\n\r\n");
+        // What is not compared when a response that was pushed may answer the request.
+        return match Filler::of("accept", head("").len(), size) {
+            Filler::Field(value) => head(&format!("\r\naccept: {value}")),
+            Filler::Space(space) => head(&space),
+        }
+        .into_bytes();
     }
     let size = usize::try_from(size.get()).expect("the page's list bounds a request far below");
     let head = |body: usize, padding: &str| {

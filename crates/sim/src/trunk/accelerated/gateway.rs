@@ -45,6 +45,8 @@ struct Parts {
 struct Fetch {
     want: Want,
     request: RequestHead,
+    /// What its request takes beyond this head.
+    more: Bytes,
     /// What the flow that carries the response is called, and its number.
     name: FlowId,
     flow: Option<u32>,
@@ -89,7 +91,8 @@ impl GatewayBox {
                 if let Frame::Request { flow, head } = wire.take(place)
                     && let Some(want) = wire.wants.get(&flow).cloned()
                 {
-                    let fetch = self.add(wire, Fetch::new(want, head, flow, Some(number)));
+                    let more = want.more_of_request(&wire.http, &head);
+                    let fetch = self.add(wire, Fetch { more, ..Fetch::new(want, head, flow, Some(number)) });
                     self.flows.insert(number, fetch);
                     wire.say(Side::Far, self.go(fetch));
                 }
@@ -125,10 +128,10 @@ impl GatewayBox {
     }
 
     pub(super) fn fetching(&self, wire: &Wire, leg: u32) -> Option<Fetching> {
-        let Fetch { want, request, .. } = &self.fetches[*self.legs.get(&leg)?];
+        let Fetch { want, request, more, .. } = &self.fetches[*self.legs.get(&leg)?];
         let object = &want.page.objects[want.object];
         let response = wire.http.header_size(object) + object.size;
-        Some(Fetching { request: request_bytes(request), response, think: object.think })
+        Some(Fetching { request: request_bytes(request) + *more, response, think: object.think })
     }
 
     /// Bytes of a response have come from a server.
@@ -195,7 +198,8 @@ impl GatewayBox {
                 flow
             }
         };
-        wire.send(now, Side::Far, flow, Frame::Response { flow: fetch.name, head });
+        let more = fetch.want.more_of_response(&wire.http, &head);
+        wire.send_with(now, Side::Far, flow, Frame::Response { flow: fetch.name, head }, more);
     }
 
     /// Bytes of a body: what they name is announced ahead of them.
@@ -302,6 +306,7 @@ impl Fetch {
         Self {
             want,
             request,
+            more: Bytes::ZERO,
             name,
             flow,
             page_of: None,

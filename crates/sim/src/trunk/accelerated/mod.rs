@@ -2,8 +2,8 @@
 //!
 //! The terminal is the clients' HTTP proxy. A client's request waits there for its push, is answered from one, or goes through the tunnel;
 //! the gateway fetches from the servers, reads documents as they stream through, announces, fetches and pushes what they name. Frames have
-//! the sizes that `accel::wire` gives them. Requests and responses are those of farhop's own client and origin: beyond the fields that
-//! they need their heads are white space, which does not cross the tunnel.
+//! the sizes that `accel::wire` gives them. Requests and responses are those of farhop's own client and origin: their heads have the
+//! fields that they need, and what the scenario says that they take beyond these crosses the tunnel with them.
 //!
 //! Left out: processing times, requests with bodies that begin to be sent before they are whole, servers that fail, and a tunnel that is lost.
 
@@ -78,9 +78,14 @@ struct Wire {
 impl Wire {
     /// Sends a frame that the other end is to see.
     fn send(&mut self, now: Instant, side: Side, flow: u32, frame: Frame) {
+        self.send_with(now, side, flow, frame, Bytes::ZERO);
+    }
+
+    /// The same, with so many bytes of fields, or of a request's body, that nobody reads.
+    fn send_with(&mut self, now: Instant, side: Side, flow: u32, frame: Frame, more: Bytes) {
         let size = frame.encode().iter().map(|part| part.len() as u64).sum();
         let place = self.heads.insert(frame);
-        self.tube.send_whole(now, side, flow, Mark::Head(place), Bytes::new(size));
+        self.tube.send_whole(now, side, flow, Mark::Head(place), Bytes::new(size) + more);
     }
 
     fn take(&mut self, place: u32) -> Frame {

@@ -3,6 +3,7 @@
 use super::Want;
 use farhop_accel::discovery::{Reference, ReferenceKind};
 use farhop_accel::head::{RequestHead, ResponseHead};
+use farhop_scenario::HttpConfig;
 use farhop_units::Bytes;
 use farhop_web::Page;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
@@ -11,6 +12,10 @@ use url::Url;
 
 /// Request line and `Host` of a request in origin form, without target and host.
 const REQUEST_BYTES: u64 = "GET  HTTP/1.1\r\nhost: \r\n\r\n".len() as u64;
+/// Status line and the empty line at the end.
+const STATUS_BYTES: u64 = "HTTP/1.1 200 OK\r\n\r\n".len() as u64;
+/// What separates a field's name and value, and ends it.
+const FIELD_BYTES: u64 = ": \r\n".len() as u64;
 
 /// Where an object is; `None` if its name cannot be part of an address.
 pub(super) fn url(page: &Page, object: usize) -> Option<Url> {
@@ -41,6 +46,17 @@ impl Want {
         ResponseHead { status: StatusCode::OK, headers }
     }
 
+    /// What the client's request takes beyond this head, to a proxy: more fields, or a body.
+    pub(super) fn more_of_request(&self, http: &HttpConfig, head: &RequestHead) -> Bytes {
+        let written = request_bytes(head) + Bytes::new("http://".len() as u64 + head.authority().len() as u64);
+        http.request_size(&self.page.objects[self.object]).saturating_sub(written)
+    }
+
+    /// What the head of the response takes beyond this one.
+    pub(super) fn more_of_response(&self, http: &HttpConfig, head: &ResponseHead) -> Bytes {
+        http.header_size(&self.page.objects[self.object]).saturating_sub(response_bytes(head))
+    }
+
     /// What it names if it is a document, in the order in which a reader of its bytes finds it, with how much must have been read: what
     /// [`Discovery`](farhop_accel::discovery::Discovery) finds in the bytes that `web` makes of it.
     pub(super) fn references(&self) -> Vec<(Bytes, usize)> {
@@ -62,6 +78,16 @@ pub(super) fn reference(page: &Page, object: usize) -> Option<Reference> {
 /// The size of a request as the gateway writes it.
 pub(super) fn request_bytes(request: &RequestHead) -> Bytes {
     Bytes::new(REQUEST_BYTES + request.target.as_str().len() as u64 + request.authority().len() as u64)
+        + fields_bytes(&request.headers)
+}
+
+/// The size of a response's head as its server writes it.
+fn response_bytes(response: &ResponseHead) -> Bytes {
+    Bytes::new(STATUS_BYTES) + fields_bytes(&response.headers)
+}
+
+fn fields_bytes(fields: &HeaderMap) -> Bytes {
+    Bytes::new(fields.iter().map(|(name, value)| name.as_str().len() as u64 + value.len() as u64 + FIELD_BYTES).sum())
 }
 
 #[cfg(test)]

@@ -124,9 +124,10 @@ impl TerminalBox {
     fn forward(&mut self, now: Instant, wire: &mut Wire, flow: FlowId) {
         let Some(want) = wire.wants.get(&flow) else { return };
         let head = want.request();
+        let more = want.more_of_request(&wire.http, &head);
         let number = wire.tube.open_flow(now, Side::Near, Content::Requested);
         self.flows.insert(number, Role::Exchange(flow));
-        wire.send(now, Side::Near, number, Frame::Request { flow, head });
+        wire.send_with(now, Side::Near, number, Frame::Request { flow, head }, more);
         wire.tube.consumed(now, Side::Near, number, Bytes::ZERO);
     }
 
