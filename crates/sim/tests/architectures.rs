@@ -98,6 +98,27 @@ fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
     }
 }
 
+#[test]
+fn rwbp_drops_nothing_on_the_way_up() {
+    for scheme in ["cfdama", "aloha-periodic", "slotted-aloha"] {
+        let assignments = [
+            "run.architectures=rwbp",
+            "users.model=zhou-2004",
+            "users.per_terminal=3",
+            "users.duration=3 min",
+            "users.warm_up=0 s",
+            "run.runs=1",
+            "access.terminals=24",
+            "link.up.queue=1 packets",
+            "http.version=1.0",
+            &format!("access.scheme={scheme}"),
+        ];
+        let simulation = simulate(&scenario("rwbp-128", &assignments), 1);
+        let note = row(&simulation, Architecture::Rwbp).note.as_deref().unwrap_or_default();
+        assert!(note.contains("the link dropped 0 packets"), "{scheme}: {note}");
+    }
+}
+
 /// A flow whose own path takes no time at all is still paced by what the link behind it takes.
 #[test]
 fn bbr_beside_the_client_keeps_up_with_the_link() {

@@ -48,7 +48,7 @@ impl Proxy {
         }
     }
 
-    /// Opens a flow from this side. The number must not have been used before.
+    /// Opens a flow from this side. If the number was used before, both sides have forgotten that flow, and nothing of it is on its way.
     pub fn connect(&mut self, now: Instant, flow: StreamId) {
         self.advance(now);
         let flow = Flow::new(now, flow, &self.config, true);
@@ -64,7 +64,7 @@ impl Proxy {
         self.insert(Flow::new(now, flow, &self.config, false));
     }
 
-    /// Forgets a flow: after [`Output::Closed`] at both ends, or to give it up.
+    /// Forgets a flow and what of it has not left: after [`Output::Closed`] at both ends, or to give it up. Another one may have its name.
     pub fn forget(&mut self, now: Instant, flow: StreamId) {
         self.advance(now);
         let Some(slot) = self.index.remove(&flow) else { return };
@@ -73,6 +73,15 @@ impl Proxy {
         self.owing.retain(|turn| *turn != slot);
         self.agenda.set(slot, None);
         self.vacant.push(slot);
+        let is_of_it = |packet: &Packet| packet.flow == flow;
+        self.queued -= self
+            .queue
+            .iter()
+            .filter(|(_, packet)| is_of_it(packet))
+            .map(|(_, packet)| packet.wire_bytes())
+            .sum::<Bytes>();
+        self.queue.retain(|(_, packet)| !is_of_it(packet));
+        self.outputs.retain(|output| !matches!(output, Output::Transmit { packet, .. } if is_of_it(packet)));
     }
 
     /// The relay has `bytes` more to send; returns how many the send buffer took. [`Output::Room`] says when it takes more.
@@ -259,8 +268,7 @@ impl Proxy {
 
     fn leave(&mut self, slot: u32, packet: Packet) {
         if let Kind::Data { number, offset, .. } = packet.kind {
-            // The flow may have been forgotten, and its place be another's.
-            if let Some(flow) = self.flows[slot as usize].as_mut().filter(|flow| flow.id == packet.flow) {
+            if let Some(flow) = &mut self.flows[slot as usize] {
                 flow.sender.left(self.now, number, offset);
             }
             self.update(slot);

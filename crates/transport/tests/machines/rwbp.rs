@@ -2,7 +2,7 @@
 
 use crate::network::{Network, Pipe, machine};
 use farhop_transport::rwbp::{Kind, Packet, Proxy, RwbpConfig};
-use farhop_transport::{Output, Room, StreamId};
+use farhop_transport::{Output, QueueRoom, Room, StreamId};
 use farhop_units::random::{Dice, Stream};
 use farhop_units::{Bytes, Instant, Rate};
 use proptest::prelude::*;
@@ -216,6 +216,31 @@ fn what_is_read_at_once_does_not_close_the_window() {
         }
     }
     assert_eq!(windows, [config.buffer.get() / 512]);
+}
+
+#[test]
+fn nothing_leaves_in_the_name_of_a_flow_that_is_forgotten() {
+    let (now, flow) = (Instant::START, StreamId(0));
+    let config = RwbpConfig { ack_every: 1, ..config() };
+    let [mut sender, mut receiver] = [Proxy::new(config.clone()), Proxy::new(config)];
+    sender.connect(now, flow);
+    receiver.listen(now, flow);
+    sender.write(now, flow, Bytes::new(512));
+    receiver.set_link_room(now, Room::from(QueueRoom::Packets(0)));
+    while let Some(output) = sender.poll() {
+        if let Output::Transmit { packet, .. } = output {
+            receiver.handle_packet(now, &packet);
+        }
+    }
+    assert!(std::iter::from_fn(|| receiver.poll()).all(|output| !matches!(output, Output::Transmit { .. })));
+    assert!(receiver.output_queue() > Bytes::ZERO, "an acknowledgement waits");
+    receiver.forget(now, flow);
+    assert_eq!((receiver.output_queue(), receiver.awaited_link_room()), (Bytes::ZERO, None));
+    // Another flow has its name now.
+    receiver.connect(now, flow);
+    receiver.set_link_room(now, Room::default());
+    let sent = std::iter::from_fn(|| receiver.poll()).filter(|output| matches!(output, Output::Transmit { .. }));
+    assert_eq!(sent.count(), 0);
 }
 
 #[test]
