@@ -15,8 +15,7 @@ pub(crate) fn since_epoch(text: &str) -> Option<Duration> {
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
     let [year, month, day] = numbers(date, '-')?;
     let [hour, minute, second] = numbers(clock, ':')?;
-    let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
-    if !in_range || year > 9999 {
+    if !is_date(year, month, day) || hour >= 24 || minute >= 60 || second > 60 {
         return None;
     }
     let of_day = hour * SECONDS_PER_HOUR + minute * SECONDS_PER_MINUTE + second;
@@ -58,7 +57,16 @@ fn offset(zone: &str) -> Option<i64> {
     let ahead = zone[1..].replacen(':', "", 1);
     let (hours, minutes) = ahead.split_at_checked(2)?;
     let minutes = if minutes.is_empty() { 0 } else { digits(minutes)? };
-    Some(sign * (digits(hours)? * SECONDS_PER_HOUR + minutes * SECONDS_PER_MINUTE))
+    let hours = digits(hours)?;
+    // RFC 3339 §5.6: a zone's hours and minutes are a clock's.
+    (hours < 24 && minutes < 60).then_some(sign * (hours * SECONDS_PER_HOUR + minutes * SECONDS_PER_MINUTE))
+}
+
+/// Is there such a day?
+fn is_date(year: i64, month: i64, day: i64) -> bool {
+    let month_after = || if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    let length = |(next_year, next)| days_since_epoch(next_year, next, 1) - days_since_epoch(year, month, 1);
+    year <= 9999 && (1..=12).contains(&month) && (1..=length(month_after())).contains(&day)
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
@@ -101,7 +109,19 @@ mod tests {
             "T",
             "2020-11-28",
             "2020-13-01T00:00:00Z",
+            "2020-01-00T00:00:00Z",
+            "2020-01-32T00:00:00Z",
+            "2020-02-30T00:00:00Z",
+            "2021-02-29T00:00:00Z",
+            "2100-02-29T00:00:00Z",
+            "2020-04-31T00:00:00Z",
+            "2020-12-32T00:00:00Z",
+            "10000-01-01T00:00:00Z",
             "2020-01-01T24:00:00Z",
+            "2020-01-01T00:60:00Z",
+            "2020-01-01T00:00:61Z",
+            "2020-01-02T00:00:00+24:00",
+            "2020-01-02T00:00:00-00:60",
             "2020-01-01T00:00Z",
             "1969-12-31T23:59:59Z",
         ] {
@@ -126,6 +146,13 @@ mod tests {
             // The next day's date is one more day since the epoch, whatever month or leap year lies between.
             let (year, month, date) = civil(day);
             prop_assert_eq!(days_since_epoch(year, month, date), day);
+        }
+
+        #[test]
+        fn a_day_counts_if_the_calendar_has_it(year in 1970..2401_i64, month in 0..14_i64, day in 0..33_i64) {
+            // Counted back, what the calendar has is itself, and what it has not is a day of another month.
+            let counted = (1..=12).contains(&month) && civil(days_since_epoch(year, month, day)) == (year, month, day);
+            prop_assert_eq!(is_date(year, month, day), counted);
         }
     }
 

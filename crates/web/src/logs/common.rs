@@ -57,6 +57,9 @@ fn time(text: &str) -> Option<Duration> {
     let (date, clock) = text.split_once(':')?;
     let mut parts = date.split('/');
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() {
+        return None;
+    }
     let month = 1 + MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))?;
     let (time, zone) = clock.split_once(' ')?;
     since_epoch(&format!("{year}-{month}-{day}T{time}{zone}"))

@@ -78,6 +78,11 @@ fn broken_lines_say_what_is_wrong() {
     for (part, instead, expected) in [
         ("[10/Oct", "[32/Oct", "no time in brackets"),
         ("10/Oct", "10/Okt", "no time in brackets"),
+        ("10/Oct/2000", "30/Feb/2000", "no time in brackets"),
+        ("10/Oct/2000", "29/Feb/1999", "no time in brackets"),
+        ("10/Oct/2000", "31/Nov/2000", "no time in brackets"),
+        ("10/Oct/2000", "10/Oct/2000/1", "no time in brackets"),
+        ("-0700]", "-2400]", "no time in brackets"),
         ("-0700]", "-0700", "no time in brackets"),
         ("\" 200", " 200", "no request in quotes"),
         ("GET /apache_pb.gif HTTP/1.0", "GET", "no path"),
