@@ -61,6 +61,8 @@ pub(crate) struct Origin {
     arriving: Vec<(u32, Bytes)>,
     /// Requests that have arrived and are not answered, those that can be answered first at the front.
     asked: VecDeque<Asked>,
+    /// When a wake-up is scheduled, if one is.
+    wake: Option<Instant>,
     /// What of the responses has not been sent, where it is decided as they are sent whose turn it is.
     pub(crate) frames: Frames,
 }
@@ -127,9 +129,19 @@ impl Origin {
         Some(answer)
     }
 
-    /// When something can leave next.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.asked.front().map(|asked| asked.ready)
+    /// When to be woken because something can leave then, if no wake-up at that time or before it is scheduled yet.
+    pub(crate) fn rearm(&mut self) -> Option<Instant> {
+        let ready = self.asked.front()?.ready;
+        if self.wake.is_some_and(|wake| wake <= ready) {
+            return None;
+        }
+        self.wake = Some(ready);
+        Some(ready)
+    }
+
+    /// A wake-up has come. Returns whether it is the one that counts.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
+        self.wake.take_if(|wake| *wake == now).is_some()
     }
 }
 
@@ -160,6 +172,11 @@ impl Asked {
 mod tests {
     use super::*;
     use farhop_web::HttpVersion;
+
+    /// When something can leave next.
+    fn next_timeout(origin: &Origin) -> Option<Instant> {
+        origin.asked.front().map(|asked| asked.ready)
+    }
 
     fn at(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)
@@ -197,7 +214,7 @@ mod tests {
         let mut origin = origin(HttpVersion::Http11Pipelined);
         part(&mut origin, 0, 0, 100, 30);
         part(&mut origin, 10, 1, 100, 5);
-        assert_eq!((origin.next_answer(at(15)), origin.next_timeout()), (None, Some(at(30))));
+        assert_eq!((origin.next_answer(at(15)), next_timeout(&origin)), (None, Some(at(30))));
         assert_eq!([1, 2].map(|_| answered(&mut origin, 30)), [Some(0), Some(1)]);
     }
 
@@ -208,7 +225,7 @@ mod tests {
         origin.receive(at(10), 7, Bytes::new(100), Work { pace: Some(pace), ..work(0) });
         origin.receive(at(20), 8, Bytes::new(100), work(0));
         let mut left = Vec::new();
-        while let Some(due) = origin.next_timeout() {
+        while let Some(due) = next_timeout(&origin) {
             let answer = origin.next_answer(due).expect("it is due");
             let part = answer.part.map(Bytes::get);
             left.push((due.as_nanos() / 1_000_000, answer.object, part, answer.is_last));
@@ -225,8 +242,26 @@ mod tests {
             assert!(!part(&mut origin, 0, 0, 60, 30));
             assert!(!part(&mut origin, 0, 1, 60, 5));
             assert!(part(&mut origin, 10, 0, 40, 30) && part(&mut origin, 10, 1, 40, 5));
-            assert_eq!((origin.next_timeout(), answered(&mut origin, 15)), (Some(at(15)), Some(1)));
+            assert_eq!((next_timeout(&origin), answered(&mut origin, 15)), (Some(at(15)), Some(1)));
             assert_eq!((answered(&mut origin, 15), answered(&mut origin, 40)), (None, Some(0)));
         }
+    }
+
+    #[test]
+    fn of_all_that_is_thought_about_the_first_needs_a_wake_up() {
+        let http = HttpConfig { version: HttpVersion::Http2, ..HttpConfig::DEFAULT };
+        let mut origin = Origin::new(&http);
+        let work = |think| Work { think: Duration::from_millis(think), ..Work::at_once(Bytes::new(100)) };
+        let mut scheduled = Vec::new();
+        for (object, think) in [(0, 50), (1, 60), (2, 20), (3, 70)] {
+            origin.receive(at(0), object, Bytes::new(100), work(think));
+            scheduled.extend(origin.rearm());
+        }
+        assert_eq!(scheduled, [at(50), at(20)]);
+        assert!(origin.handle_timeout(at(20)));
+        assert!(origin.next_answer(at(20)).is_some_and(|answer| answer.object == 2));
+        assert_eq!(origin.rearm(), Some(at(50)));
+        // It was scheduled twice, and one of them counts.
+        assert_eq!([origin.handle_timeout(at(50)), origin.handle_timeout(at(50))], [true, false]);
     }
 }

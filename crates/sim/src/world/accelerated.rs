@@ -96,7 +96,7 @@ impl World<'_> {
         let origin = origin_of(&mut self.origins, leg);
         if origin.next_answer(now).is_some() {
             self.legs.write(now, leg, Side::Far, Message { exchange: Exchange::Flows, bytes: fetching.response });
-        } else if let Some(ready) = origin.next_timeout() {
+        } else if let Some(ready) = origin.rearm() {
             self.events.push(ready, super::Event::Origin(leg));
         }
     }

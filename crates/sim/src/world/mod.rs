@@ -125,11 +125,13 @@ impl<'a> World<'a> {
             }
             Event::Paced { side, terminal } => self.wake_paced(StationId { side, terminal }),
             Event::Origin(leg) => {
-                match self.legs.owner(leg, Side::Far) {
-                    Owner::Source => self.answer_gateway(leg),
-                    _ => self.answer(leg),
+                if origin_of(&mut self.origins, leg).handle_timeout(at) {
+                    match self.legs.owner(leg, Side::Far) {
+                        Owner::Source => self.answer_gateway(leg),
+                        _ => self.answer(leg),
+                    }
+                    self.drain(leg, Side::Far)?;
                 }
-                self.drain(leg, Side::Far)?;
             }
             Event::Multicast(number) => self.multicast(number),
             Event::Client(client) => {

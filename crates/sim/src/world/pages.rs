@@ -74,7 +74,7 @@ impl World<'_> {
                 self.legs.close(self.now, leg, Side::Far);
             }
         }
-        if let Some(ready) = origin.next_timeout() {
+        if let Some(ready) = origin.rearm() {
             self.events.push(ready, Event::Origin(leg));
         }
     }
