@@ -23,8 +23,10 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
          drawn with seed {seed}; another seed draws others. *Measured* is Linux's TCP over the \
          emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} with its 95 % confidence interval, \
          and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that answer \
-         microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this. Errors are \
+         microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this; as that is not the real \
+         hosts', such points are simulated {} times, and those with losses as often as measured, with the same losses. Errors are \
          relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
+        runs * crate::run::MORE,
     );
     let all = plan.draw().len();
     if outcomes.len() < all {

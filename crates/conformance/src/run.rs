@@ -14,6 +14,9 @@ use thiserror::Error;
 
 /// Measured runs of a point whose loads say the same.
 const CERTAIN_RUNS: u32 = 3;
+/// How many times a plan's runs are simulated of loads that differ without dice of the link: those have none in common with the measured ones, so
+/// that the mean of few would be a draw of its own.
+pub(crate) const MORE: u32 = 10;
 /// Testbeds at once on a link of at most [`SLOW`]; their packets take a few per cent of a processor.
 const LANES: u32 = 4;
 /// Links up to this rate are measured side by side.
@@ -65,6 +68,7 @@ impl Study {
         for (index, outcome) in open.into_iter().enumerate() {
             progress(&format!("{} ({} of {count})", outcome.point().name(), index + 1));
             complete(outcome, &plan)?;
+            simulate_more(outcome, &plan)?;
             self.journal.keep(outcome.measured.clone(), host)?;
         }
         Ok(())
@@ -100,7 +104,18 @@ fn known(point: Point, journal: &Journal) -> Result<Outcome, RunError> {
     let scenario = point.scenario(journal.plan().runs, journal.plan().seed)?;
     let nothing = || Measured { point: point.clone(), answer: Answer::Times(Sample::default()), late_runs: 0 };
     let measured = journal.get(&point).cloned().unwrap_or_else(nothing);
-    Ok(Outcome { measured, predicted: predicted(&scenario), simulated: simulated(&scenario) })
+    let mut outcome = Outcome { measured, predicted: predicted(&scenario), simulated: simulated(&scenario) };
+    simulate_more(&mut outcome, journal.plan())?;
+    Ok(outcome)
+}
+
+/// Simulates more runs of loads that differ without dice of the link, unless that was done.
+fn simulate_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
+    let has_few = outcome.simulated.times().is_some_and(|times| times.count() <= plan.runs as usize);
+    if has_few && outcome.is_random() && !outcome.point().is_random() {
+        outcome.simulated = simulated(&outcome.point().scenario(plan.runs.saturating_mul(MORE), plan.seed)?);
+    }
+    Ok(())
 }
 
 /// How many measured runs an outcome lacks: few are enough where they say the same.
@@ -224,6 +239,23 @@ mod tests {
         let mut lossy = outcome(&[1.0, 1.0], times(&[1.0]));
         lossy.measured.point.loss = 0.01;
         assert_eq!(missing(&lossy, &plan), plan.runs - 1);
+    }
+
+    #[test]
+    fn what_differs_without_dice_is_simulated_more_often() {
+        let plan = Plan { runs: 2, ..Plan::default() };
+        let runs = |mut outcome: Outcome| {
+            outcome.measured.point.object_bytes = 10_000;
+            simulate_more(&mut outcome, &plan).expect("a scenario");
+            simulate_more(&mut outcome, &plan).expect("a scenario");
+            outcome.simulated.times().map(Sample::count)
+        };
+        assert_eq!(runs(outcome(&[1.0, 1.2], times(&[]))), Some(20), "the simulated ones scatter");
+        assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0, 1.2]))), Some(20), "the measured ones do");
+        assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0]))), Some(2));
+        let mut lossy = outcome(&[1.0, 1.2], times(&[]));
+        lossy.measured.point.loss = 0.01;
+        assert_eq!(runs(lossy), Some(2), "runs share their dice with the measured ones");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, at once when the sender pushed (the
 //! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
-//! timer. What arrives out of order Linux acknowledges at once three times, and then at most once per millisecond (`tcp_comp_sack_*`);
-//! what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
+//! timer. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then at most once per
+//! millisecond and a slack (`tcp_comp_sack_*`); what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
@@ -23,6 +23,8 @@ const DELAY_MAX: Duration = Duration::from_millis(500);
 const TELLING: u32 = 3;
 /// `tcp_comp_sack_delay_ns`, a share of the round trip if that is less, and `tcp_comp_sack_nr`.
 const COMPRESSION: Duration = Duration::from_millis(1);
+/// `tcp_comp_sack_slack_ns`: a timer that nothing else wakes the processor for runs out so much later.
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 const COMPRESSION_SHARE: u32 = 20;
 const MOST_COMPRESSED: u32 = 44;
 
@@ -94,6 +96,13 @@ impl Acknowledger {
         self.due = Some(now);
     }
 
+    /// The receive window's offer has grown: tcp_grow_window() sets the lowest bit, so that the sender hears of it soon.
+    pub(crate) fn window_grew(&mut self) {
+        if matches!(self.behavior.ack, AckPolicy::Linux { .. }) {
+            self.quick |= 1;
+        }
+    }
+
     /// Data arrived beyond `expected` (__tcp_ack_snd_check()).
     pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) {
         let is_quick = self.quick > 0 && !self.interactive;
@@ -108,7 +117,7 @@ impl Acknowledger {
             return self.demand(now);
         }
         self.held_back += 1;
-        let delay = rtt.map_or(COMPRESSION, |rtt| COMPRESSION.min(rtt / COMPRESSION_SHARE));
+        let delay = rtt.map_or(COMPRESSION, |rtt| COMPRESSION.min(rtt / COMPRESSION_SHARE)) + COMPRESSION_SLACK;
         self.due = Some(self.due.map_or(now + delay, |due| due.min(now + delay)));
     }
 
@@ -139,8 +148,7 @@ impl Acknowledger {
     fn linux(&mut self, arrival: Arrival<'_>, quick: u32) -> Instant {
         self.adapt(arrival, quick);
         if arrival.window_grew {
-            // tcp_grow_window() sets the lowest bit, so that the sender hears of the larger window soon.
-            self.quick |= 1;
+            self.window_grew();
         }
         let full = arrival.unacknowledged > arrival.mss;
         let pushed = arrival.push && !self.interactive;
@@ -193,6 +201,10 @@ impl Acknowledger {
 
     /// The delay ran out before anything could carry the acknowledgement (tcp_delack_timer_handler()).
     pub(crate) fn timer_expired(&mut self, rto: Duration) {
+        if self.held_back > 0 {
+            // tcp_compressed_ack_kick() only sends.
+            return;
+        }
         self.delay = if self.interactive { ATO_MIN } else { (self.delay * 2).min(rto) };
         self.interactive = false;
     }
@@ -332,12 +344,27 @@ mod tests {
             due.as_micros()
         };
         let first = Sequence::FIRST_BYTE;
-        assert_eq!([1, 2, 3, 4, 5].map(|ms| due(ms, first, 100)), [0, 0, 0, 1000, 1000]);
-        assert_eq!(due(6, first, 10), 500, "a twentieth of the round trip");
+        assert_eq!([1, 2, 3, 4, 5].map(|ms| due(ms, first, 100)), [0, 0, 0, 1100, 1100]);
+        assert_eq!(due(6, first, 10), 600, "a twentieth of the round trip");
         assert_eq!(due(7, first + MSS, 100), 0, "progress");
         let mut acks = acknowledger(Profile::Rfc, FirstAck::Delayed);
         (0..9).for_each(|ms| acks.out_of_order(at(ms), first, None));
         assert_eq!(acks.due(), Some(at(8)), "RFC 5681 §4.2: at once");
+    }
+
+    #[test]
+    fn what_is_held_back_does_not_change_how_long_data_in_order_waits() {
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
+        (1..5).for_each(|ms| {
+            acks.out_of_order(at(ms), Sequence::FIRST_BYTE, None);
+            if ms < 4 {
+                acks.acknowledged();
+            }
+        });
+        acks.timer_expired(Duration::from_millis(700));
+        acks.acknowledged();
+        assert_eq!(delay(&mut acks, 100, false), 40 + 4, "40 ms, not twice that");
     }
 
     #[test]

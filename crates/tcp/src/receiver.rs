@@ -114,9 +114,9 @@ impl Receiver {
         self.window.measure(now, segment);
         if segment.sequence > expected {
             self.add_island(SackBlock { start: segment.sequence, end: segment.end() });
-            if self.sack {
-                // Without, a window that moves would hide that the acknowledgement is a duplicate.
-                self.window.data_waits(segment.payload, self.waiting_span());
+            // Without, a window that moves would hide that the acknowledgement is a duplicate.
+            if self.sack && self.window.data_waits(segment.payload, self.waiting_span()) {
+                self.acks.window_grew();
             }
         }
         let filling = !self.islands.is_empty();
@@ -337,5 +337,25 @@ mod tests {
         assert_eq!(receiver.ack_due(), None);
         bytes(&mut receiver, &data(10, 10));
         assert_eq!(receiver.ack_due(), Some(Instant::START));
+    }
+
+    #[test]
+    fn what_is_out_of_order_and_lets_the_window_grow_is_not_held_back() {
+        let mss = TcpConfig::of(Profile::Linux).mss.get();
+        let mut receiver = open();
+        ack(&mut receiver);
+        let mut offers = Vec::new();
+        let at_once = (1..30).take_while(|number| {
+            bytes(&mut receiver, &data(number * mss, mss));
+            let is_now = receiver.ack_due() == Some(Instant::START);
+            offers.push(ack(&mut receiver).window);
+            is_now
+        });
+        let count = at_once.count();
+        let grown = offers.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        assert!(
+            grown > 3 && (grown..=grown + 4).contains(&count),
+            "{count} at once, {grown} windows larger: {offers:?}"
+        );
     }
 }

@@ -203,12 +203,12 @@ impl ReceiveWindow {
         grew
     }
 
-    /// `payload` arrived out of order; `waiting` bytes span all that did.
-    pub(crate) fn data_waits(&mut self, payload: Bytes, waiting: Bytes) {
+    /// `payload` arrived out of order; `waiting` bytes span all that did. Returns whether the offer grew.
+    pub(crate) fn data_waits(&mut self, payload: Bytes, waiting: Bytes) -> bool {
         if let Some(tuning) = &mut self.tuning {
             tuning.make_room(waiting, Bytes::ZERO);
-            self.grow(payload);
         }
+        self.grow(payload)
     }
 
     /// tcp_grow_window().
