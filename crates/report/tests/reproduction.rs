@@ -77,6 +77,39 @@ fn a_figure_has_its_lines_its_numbers_and_its_gaps() {
 }
 
 #[test]
+fn no_two_series_of_a_plot_look_alike() {
+    let many = |origin, count: u32| {
+        (0..count).map(move |n| curve(origin, &format!("{origin:?} {n}"), vec![(1.0, 0.0), (9.0, f64::from(n))]))
+    };
+    let curves: [Vec<Curve>; 4] = [
+        // zhou-2004's Fig 5; as many formulas as there are looks; a formula with all that stands beside it, once and again.
+        many(Origin::Simulated, 12).collect(),
+        many(Origin::Formula, 32).collect(),
+        many(Origin::Formula, 1)
+            .chain(many(Origin::Mended, 3))
+            .chain(many(Origin::Simulated, 9))
+            .chain(many(Origin::Text, 9))
+            .collect(),
+        (0..12)
+            .flat_map(|_| [Origin::Formula, Origin::Mended, Origin::Simulated, Origin::Text])
+            .flat_map(|origin| many(origin, 1))
+            .collect(),
+    ];
+    for curves in curves {
+        let count = curves.len();
+        let page = page(&Reproduction { curves, ..sample() });
+        let legend = page.split("<ul class=\"legend\">").nth(1).unwrap().split("</ul>").next().unwrap();
+        let mut looks: Vec<&str> = legend.split("</svg>").filter(|entry| entry.contains("class=")).collect();
+        // An entry: the name of the one before it, then its own colour and sample.
+        looks.iter_mut().for_each(|entry| *entry = &entry[entry.find("<li").unwrap_or(0)..]);
+        looks.retain(|entry| entry.starts_with("<li"));
+        assert_eq!(looks.len(), count);
+        looks.sort_unstable();
+        assert!(looks.windows(2).all(|two| two[0] != two[1]), "{looks:#?}");
+    }
+}
+
+#[test]
 fn links_ids_and_labels_fit_together_and_nothing_is_loaded() {
     let page = page(&sample());
     for (attribute, many) in [("href=\"#", false), ("aria-labelledby=\"", true)] {

@@ -10,6 +10,10 @@ use crate::format;
 const HEIGHT: usize = 300;
 /// Rows of the table of numbers, about.
 const ROWS: usize = 60;
+/// Colours that series have, each with a dash pattern of its own.
+const COLOURS: usize = 8;
+/// How series look that have the colour of another: other dashes and full marks, thin strokes, both.
+const AGAIN: [&str; 4] = ["", " again", " thin", " again thin"];
 /// Points whose x differ by less than this share of them stand in one row of the table.
 const SAME: f64 = 1e-9;
 
@@ -44,7 +48,7 @@ pub(crate) struct Quantity<'a> {
 pub(crate) struct Series<'a> {
     /// What they are.
     pub(crate) name: String,
-    /// The class that gives them their colour.
+    /// The classes that give them their colour and dashes.
     pub(crate) colour: String,
     /// How they are drawn.
     pub(crate) look: Look,
@@ -85,6 +89,16 @@ impl Shape {
             Self::Triangle => "M0 -6L5.5 4.5H-5.5Z",
         }
     }
+}
+
+/// The classes of the series at `place`, which are those of no other before the 32nd.
+pub(crate) fn colour(place: usize) -> String {
+    format!("c-{}{}", place % COLOURS, again(place / COLOURS))
+}
+
+/// What tells series of one colour apart, of the first four of them.
+pub(crate) fn again(round: usize) -> &'static str {
+    AGAIN[round % AGAIN.len()]
 }
 
 impl Look {
@@ -141,9 +155,9 @@ impl Plot<'_> {
         for Series { name, colour, look, .. } in &self.series {
             let sample = match look {
                 Look::Marks(shape) => {
-                    format!("<svg x=\"11\" y=\"6\"><path class=\"mark\" d=\"{}\"/></svg>", shape.path())
+                    format!("<svg x=\"22\" y=\"6\"><path class=\"mark\" d=\"{}\"/></svg>", shape.path())
                 }
-                look => format!("<line class=\"{}\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", look.class()),
+                look => format!("<line class=\"{}\" x1=\"0\" x2=\"44\" y1=\"6\" y2=\"6\"/>", look.class()),
             };
             let name = escape(name);
             put(out, format_args!("<li class=\"{colour}\"><svg aria-hidden=\"true\">{sample}</svg>{name}</li>"));
@@ -321,6 +335,23 @@ mod tests {
         assert!(html.contains("<svg x=\"25.000%\" y=\"25.000%\"><path class=\"mark c-0\""), "{html}");
         assert!(html.contains("<title>text: 25 kByte, 7.5</title>"), "{html}");
         assert!(html.contains("<tr><th scope=\"row\">25</th><td>-</td><td>7.5</td></tr>"), "{html}");
+    }
+
+    #[test]
+    fn dashes_of_a_colour_differ_from_all_others() {
+        let sheet = include_str!("plot.css");
+        let dashes = |classes: &str| {
+            let rule = format!("\n{classes}.curve, ");
+            let rest = &sheet[sheet.find(&rule).unwrap_or_else(|| panic!("{rule}"))..];
+            let rest = &rest[rest.find("stroke-dasharray: ").unwrap() + 18..];
+            rest[..rest.find(';').unwrap()].to_owned()
+        };
+        // The first is solid.
+        let mut all: Vec<String> =
+            (1..2 * COLOURS).map(|place| dashes(&format!(".{}", colour(place).replace(' ', ".")))).collect();
+        all.sort();
+        assert_eq!(all.len(), 15);
+        assert!(all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
     }
 
     #[test]

@@ -3,15 +3,15 @@
 use super::document::Document;
 use super::manifest::command;
 use super::markup::{escape, put};
-use super::plot::{Look, Plot, Quantity, Series, Shape};
+use super::plot::{Look, Plot, Quantity, Series, Shape, again, colour};
 use super::span::Spread;
 use crate::format::{self, or_dash};
 use crate::reproduction::{is_met, summary};
 use farhop_results::Manifest;
 use farhop_results::reproduction::{Axis, Claim, Curve, Figure, Origin, Reproduction, Row, Scale};
 
-/// Colours that lines have.
-const COLOURS: usize = 8;
+/// Looks that are tried before two series of a plot share one.
+const LOOKS: usize = 32;
 /// More numbers without a published one than this are folded away.
 const MANY: usize = 6;
 
@@ -125,35 +125,55 @@ fn quantity(axis: Axis) -> Quantity<'static> {
     Quantity { label: axis.label, unit: Some(axis.unit).filter(|unit| *unit != "1"), spread }
 }
 
-/// A colour for each published formula, shared by its mended line; a shape for each series of points.
+/// The series, none of which looks like another.
 fn series<'a>(curves: &[&'a Curve]) -> Vec<Series<'a>> {
-    let has_formulas = curves.iter().any(|curve| curve.origin == Origin::Formula);
-    let (mut formulas, mut texts) = (0_usize, 0_usize);
+    let mut looks =
+        Looks { has_formulas: curves.iter().any(|curve| curve.origin == Origin::Formula), ..Looks::default() };
     let drawn = |curve: &&'a Curve| {
-        let (look, colour) = match curve.origin {
-            Origin::Formula => {
-                formulas += 1;
-                (Look::Line, format!("c-{}", (formulas - 1) % COLOURS))
-            }
-            Origin::Mended => (Look::Dotted, format!("c-{}", formulas.saturating_sub(1) % COLOURS)),
-            // Simulated points lie beside the formula before them; without formulas they are the lines.
-            Origin::Simulated if has_formulas => {
-                texts += 1;
-                let colour = format!("c-{}", formulas.saturating_sub(1) % COLOURS);
-                (Look::Marks(Shape::ALL[(texts - 1) % Shape::ALL.len()]), colour)
-            }
-            Origin::Simulated => {
-                formulas += 1;
-                (Look::Line, format!("c-{}", (formulas - 1) % COLOURS))
-            }
-            Origin::Text => {
-                texts += 1;
-                (Look::Marks(Shape::ALL[(texts - 1) % Shape::ALL.len()]), "c-text".to_owned())
-            }
-        };
+        let (colour, look) = looks.of(curve.origin);
         Series { name: curve.name.clone(), colour, look, points: &curve.points }
     };
     curves.iter().map(drawn).collect()
+}
+
+/// Which looks the series of a plot have so far.
+#[derive(Default)]
+struct Looks {
+    has_formulas: bool,
+    lines: usize,
+    marks: usize,
+    taken: Vec<(String, Look)>,
+}
+
+impl Looks {
+    /// A colour for each published formula, shared by its mended line; a shape for each series of points.
+    fn of(&mut self, origin: Origin) -> (String, Look) {
+        let last = self.lines.saturating_sub(1);
+        match origin {
+            Origin::Mended => self.first_free((last..last + LOOKS).map(|place| (colour(place), Look::Dotted))),
+            // Simulated points lie beside the formula before them; without formulas they are the lines.
+            Origin::Simulated if self.has_formulas => self.mark(|round| colour(last + round)),
+            Origin::Text => self.mark(|round| format!("c-text{}", again(round))),
+            Origin::Formula | Origin::Simulated => {
+                self.lines += 1;
+                (colour(self.lines - 1), Look::Line)
+            }
+        }
+    }
+
+    /// The next shape; if there is such a mark, another shape, and then another colour.
+    fn mark(&mut self, colour: impl Fn(usize) -> String) -> (String, Look) {
+        let (first, shapes) = (self.marks, Shape::ALL.len());
+        self.marks += 1;
+        let nth = |n| (colour(n / shapes), Look::Marks(Shape::ALL[(first + n) % shapes]));
+        self.first_free((0..LOOKS).map(nth))
+    }
+
+    fn first_free(&mut self, mut looks: impl Iterator<Item = (String, Look)>) -> (String, Look) {
+        let free = looks.find(|look| !self.taken.contains(look)).unwrap_or_else(|| (colour(0), Look::Dotted));
+        self.taken.push(free.clone());
+        free
+    }
 }
 
 /// How the paper is read for the lines; lines that share a reading share an entry.

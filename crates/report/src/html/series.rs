@@ -1,7 +1,7 @@
 //! A traced simulation over time: what waited for the far link, windows, and time-sequence graphs of the first connections.
 
 use super::markup::escape;
-use super::plot::{Look, Plot, Quantity, Series, Shape};
+use super::plot::{Look, Plot, Quantity, Series, Shape, colour};
 use super::span::Spread;
 use farhop_results::{ConnectionSeries, Results, TraceSeries};
 
@@ -78,10 +78,6 @@ fn line<'a>(name: &str, place: usize, points: &'a Points) -> Series<'a> {
 
 fn name(connection: &ConnectionSeries) -> String {
     format!("connection {}, {}", connection.connection, connection.direction)
-}
-
-fn colour(place: usize) -> String {
-    format!("c-{place}")
 }
 
 /// What holds from its time on until the next one.
