@@ -158,6 +158,8 @@ impl Tunnel {
 
     async fn serve_request(self: Arc<Self>, head: RequestHead, flow: Flow) -> Result<(), FlowError> {
         let Flow { mut outgoing, incoming } = flow;
+        let content = self.planner().handle_request(&head);
+        outgoing.set_content(content).await;
         let body = request_body(&head, incoming);
         let fetched = tokio::select! {
             fetched = self.shared.origins.fetch(&head, body) => fetched,

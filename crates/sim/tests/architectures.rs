@@ -559,6 +559,31 @@ fn pages_of_more_parts_than_a_gateway_pushes_take_as_long_as_predicted() {
     }
 }
 
+/// Parts of 200 B to 60 kB at 51 hosts, of which some have many more than others: the last of a host's decide.
+fn page_that_fills_the_link(parts: u64) -> Page {
+    let (hosts, sizes) = (Stream::new(7, 0), Stream::new(7, 1));
+    let part = |number: u64| {
+        let reference = Some(Reference { object: 0, offset: Bytes::ZERO, end: Bytes::new(number * 30) });
+        let (host, size) = (hosts.below(number, 51), Bytes::new(200 + sizes.below(number, 59_800)));
+        let host = usize::try_from(host).expect("below 51");
+        Object { reference, host, ..Object::new(format!("i{number}.png"), "image/png", size) }
+    };
+    let document = Object::new("index.html", "text/html", Bytes::kb(60));
+    let names = (0..51).map(|host| format!("h{host}.example").into()).collect();
+    Page::new(core::iter::once(document).chain((1..parts).map(part)).collect(), names).expect("a page")
+}
+
+#[test]
+fn what_a_gateway_leaves_to_the_client_does_not_starve_what_it_pushes() {
+    let takes = |architecture: Architecture| {
+        let mut scenario = scenario("demo", &[&format!("run.architectures={architecture}")]);
+        scenario.page = page_that_fills_the_link(2000);
+        row(&simulate(&scenario, 1), architecture).page_load_s
+    };
+    let [tunnel, accelerated] = [Architecture::Tunnel, Architecture::Accelerated].map(takes);
+    assert!(accelerated < tunnel - 0.2, "{accelerated} s, through the tunnel {tunnel} s");
+}
+
 /// Times that farhop measured over the same link on a quiet machine (README).
 #[test]
 fn the_demo_takes_as_long_through_farhops_boxes_as_measured() {

@@ -1,5 +1,7 @@
 //! The gateway's side of a page: which of its references to announce and fetch, in which order.
 //!
+//! What a page names beyond the bounds is left to the client. Its requests for that keep their place in the page behind what is pushed.
+//!
 //! Leaves out: what a client has stored already (nothing is known about it here).
 
 use super::prefetch;
@@ -8,7 +10,11 @@ use crate::content::Unpacker;
 use crate::discovery::{Discovery, Reference, ReferenceKind};
 use crate::head::{RequestHead, ResponseHead};
 use crate::wire::{FlowId, Frame};
+use http::Method;
 use http::header::CONTENT_ENCODING;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use url::Url;
 
 /// Bounds of what a gateway does for one terminal on its own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +38,7 @@ pub struct Gateway {
     limits: Limits,
     next_push: u64,
     under_way: u32,
+    left: Left,
 }
 
 /// A page on its way to the terminal.
@@ -42,6 +49,8 @@ pub struct Page {
     unpacker: Unpacker,
     discovery: Discovery,
     announced: u32,
+    /// Parts left to the client.
+    left: u32,
 }
 
 /// A part to be announced, fetched and pushed.
@@ -75,6 +84,7 @@ impl Page {
             unpacker: Unpacker::new(response.text(CONTENT_ENCODING))?,
             discovery: Discovery::new(request.url.clone()),
             announced: 0,
+            left: 0,
         })
     }
 }
@@ -82,7 +92,7 @@ impl Page {
 impl Gateway {
     /// A tunnel with nothing under way.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, next_push: 1, under_way: 0 }
+        Self { limits, next_push: 1, under_way: 0, left: Left::default() }
     }
 
     /// The page's next bytes: what they refer to is to be announced before they are sent, then fetched at once.
@@ -94,12 +104,17 @@ impl Gateway {
 
     /// The page refers to something: what [`Self::handle_body`] asks for everything that it finds, and who has no bytes to read by itself.
     pub fn handle_reference(&mut self, page: &mut Page, reference: &Reference) -> Option<Prefetch> {
-        let is_free = page.announced < self.limits.per_page && self.under_way < self.limits.at_once;
-        if !is_free || !is_loaded_whole(reference.kind) {
+        if !is_loaded_whole(reference.kind) {
             return None;
         }
         let request = prefetch::request_for(&page.request, &reference.url)?;
-        let content = Content::Pushed { order: page.announced };
+        let order = page.announced + page.left;
+        if page.announced >= self.limits.per_page || self.under_way >= self.limits.at_once {
+            page.left += 1;
+            self.left.add(&reference.url, order);
+            return None;
+        }
+        let content = Content::Pushed { order };
         // Odd, as flows are that the gateway opens.
         let push = FlowId(self.next_push);
         self.next_push += 2;
@@ -108,9 +123,51 @@ impl Gateway {
         Some(Prefetch { push, request, content, page: page.flow })
     }
 
+    /// A client asks: for what decides when the bytes of the response go.
+    pub fn handle_request(&mut self, request: &RequestHead) -> Content {
+        let is_plain = request.method == Method::GET && !request.has_body;
+        let order = if is_plain { self.left.take(&request.url) } else { None };
+        order.map_or(Content::Requested, |order| Content::Left { order })
+    }
+
     /// A push has ended, one way or another.
     pub fn handle_push_ended(&mut self) {
         self.under_way = self.under_way.saturating_sub(1);
+    }
+}
+
+/// The last parts that were left to clients, and their places. An address is known by its hash: whoever has the same one is at worst sent
+/// later.
+#[derive(Debug, Default)]
+struct Left {
+    orders: BTreeMap<u64, u32>,
+    /// The longest known first; some may have been asked for.
+    hashes: VecDeque<u64>,
+}
+
+impl Left {
+    /// Two pages of as many parts as are read of one.
+    const MOST: usize = 8192;
+
+    fn add(&mut self, url: &Url, order: u32) {
+        let hash = Self::hash(url);
+        self.orders.insert(hash, order);
+        self.hashes.push_back(hash);
+        if self.hashes.len() > Self::MOST
+            && let Some(oldest) = self.hashes.pop_front()
+        {
+            self.orders.remove(&oldest);
+        }
+    }
+
+    fn take(&mut self, url: &Url) -> Option<u32> {
+        self.orders.remove(&Self::hash(url))
+    }
+
+    fn hash(url: &Url) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        url.hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -187,5 +244,35 @@ mod tests {
         assert_eq!(gateway.handle_body(&mut page(), html).len(), 1, "of all pages");
         gateway.handle_push_ended();
         assert_eq!(gateway.handle_body(&mut page(), html).len(), 1, "after a push has ended");
+    }
+
+    #[test]
+    fn what_is_left_to_the_client_keeps_its_place_behind_what_is_pushed() {
+        let mut gateway = Gateway::new(Limits { per_page: 2, at_once: 9 });
+        let html = b"<img src=a.png><img src=b.png><img src=c.png><img srcset='d.png 2x'><img src=e.png>";
+        assert_eq!(gateway.handle_body(&mut page(), html).len(), 2);
+        let mut content = |method: Method, path: &str| {
+            let url = format!("http://a.example/{path}").parse().unwrap();
+            let get = RequestHead::get(url, HeaderMap::new()).unwrap();
+            gateway.handle_request(&RequestHead { method, ..get })
+        };
+        assert_eq!(content(Method::POST, "e.png"), Content::Requested, "which is something else");
+        assert_eq!(content(Method::GET, "e.png"), Content::Left { order: 3 });
+        assert_eq!(content(Method::GET, "c.png"), Content::Left { order: 2 });
+        assert_eq!(content(Method::GET, "c.png"), Content::Requested, "once");
+        assert_eq!(
+            content(Method::GET, "a.png"),
+            Content::Requested,
+            "somebody waits for it, as it was pushed to somebody else"
+        );
+    }
+
+    #[test]
+    fn only_the_last_parts_that_were_left_are_known() {
+        let mut left = Left::default();
+        let url = |number: usize| format!("http://a.example/{number}").parse::<Url>().unwrap();
+        (0..=Left::MOST).for_each(|number| left.add(&url(number), u32::try_from(number).unwrap()));
+        assert_eq!((left.orders.len(), left.hashes.len()), (Left::MOST, Left::MOST));
+        assert_eq!((left.take(&url(0)), left.take(&url(1))), (None, Some(1)));
     }
 }

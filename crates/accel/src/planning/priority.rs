@@ -16,6 +16,12 @@ pub enum Content {
         /// Place in the order of the page's references, from 0.
         order: u32,
     },
+    /// A part of a page that the gateway left to the client, which has asked for it, and its place as if it were pushed. The client may wait for
+    /// what was pushed before it, too; where such requests went first, and there are always more of them, it would wait until they end.
+    Left {
+        /// Place in the order of the page's references, from 0.
+        order: u32,
+    },
 }
 
 /// From here on a flow counts as a download. Design point: ten times the median image, more than nearly every script.
@@ -26,7 +32,7 @@ pub fn priority(content: Content, sent: Bytes) -> i32 {
     match content {
         _ if sent >= DOWNLOAD => i32::MIN,
         Content::Requested => 0,
-        Content::Pushed { order } => -1 - i32::try_from(order).unwrap_or(i32::MAX - 2),
+        Content::Pushed { order } | Content::Left { order } => -1 - i32::try_from(order).unwrap_or(i32::MAX - 2),
     }
 }
 
@@ -39,6 +45,8 @@ mod tests {
         let pushed = |order| priority(Content::Pushed { order }, Bytes::ZERO);
         assert!(priority(Content::Requested, Bytes::ZERO) > pushed(0));
         assert!(pushed(0) > pushed(1) && pushed(1) > pushed(u32::MAX));
+        let left = priority(Content::Left { order: 2 }, Bytes::ZERO);
+        assert!(pushed(1) > left && left > pushed(3), "whoever sends them");
     }
 
     #[test]

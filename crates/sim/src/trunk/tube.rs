@@ -170,6 +170,14 @@ impl Tube {
         number
     }
 
+    /// Says what an end sends on a flow that the other one has opened.
+    pub(crate) fn set_content(&mut self, now: Instant, side: Side, flow: u32, content: Content) {
+        if let Some(known) = self.flows.get_mut(&flow) {
+            known.ways[side as usize].content = content;
+            self.prioritise(now, side, flow);
+        }
+    }
+
     /// Nobody asks for a flow any more.
     pub(crate) fn forget(&mut self, flow: u32) {
         if let Some(flow) = self.flows.remove(&flow) {

@@ -91,6 +91,7 @@ impl GatewayBox {
                 if let Frame::Request { flow, head } = wire.take(place)
                     && let Some(want) = wire.wants.get(&flow).cloned()
                 {
+                    wire.tube.set_content(now, Side::Far, number, self.planner.handle_request(&head));
                     let more = want.more_of_request(&wire.http, &head);
                     let fetch = self.add(wire, Fetch { more, ..Fetch::new(want, head, flow, Some(number)) });
                     self.flows.insert(number, fetch);
