@@ -188,16 +188,16 @@ mod recording {
     async fn bodies_that_were_not_recorded_weigh_what_they_weighed() {
         let coded = r#""headers": [{"name": "content-encoding", "value": "gzip"}], "bodySize": -1, "_transferSize": 700,
             "content": {"size": 3000, "mimeType": "text/css"}"#;
-        let video = r#""bodySize": 5000000000000, "content": {"mimeType": "video/mp4"}"#;
+        let video = r#""bodySize": 1000000000000, "content": {"mimeType": "video/mp4"}"#;
         let site = site(&[entry("http://a.test/a.css", 200, coded), entry("http://a.test/v", 200, video)].join(","));
         let css = ask(&site, "GET", "http://a.test/a.css", &[]).await;
         assert_eq!(
             (css.body.len(), css.header("content-encoding"), css.header("content-type")),
             (700, None, Some("text/css"))
         );
-        let end = ask(&site, "GET", "http://a.test/v", &[("range", "bytes=4999999999990-")]).await;
+        let end = ask(&site, "GET", "http://a.test/v", &[("range", "bytes=999999999990-")]).await;
         assert_eq!((end.status, end.body.len()), (206, 10));
-        assert_eq!(ask(&site, "HEAD", "http://a.test/v", &[]).await.header("content-length"), Some("5000000000000"));
+        assert_eq!(ask(&site, "HEAD", "http://a.test/v", &[]).await.header("content-length"), Some("1000000000000"));
     }
 
     #[tokio::test]
