@@ -83,15 +83,15 @@ pub(crate) struct Sender {
     pub(crate) scoreboard: Scoreboard,
     /// `None` holds everything.
     pub(crate) buffer: Option<SendBuffer>,
-    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
-    pub(crate) duplicates: u64,
+    /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
+    pub(crate) recover: Sequence,
     pub(crate) rtt: RttEstimator,
     pub(crate) usage: WindowUsage,
     /// With the clock of the host.
     pub(crate) timers: Timers,
     pub(crate) reduction: Option<RateReduction>,
-    /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
-    pub(crate) recover: Sequence,
+    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
+    pub(crate) duplicates: u64,
     pub(crate) initial_window: Bytes,
     // What is needed where something is lost, or hosts take their time.
     pub(crate) needless: Needless,
