@@ -2,7 +2,8 @@
 //!
 //! Models: the tags through which a browser loads a page's parts (WHATWG HTML §4.2, §4.8, §4.12): `img`, `script`, `link` with a
 //! fetching relation, `source`, `video`, `audio`, `track`, `input type=image`; the base URL (§4.2.3); references in document order,
-//! each URL once. `noscript` counts as text, as for a browser that runs scripts. Never a link that a person would have to click.
+//! each URL once. `noscript` counts as text, as for a browser that runs scripts. Never a link that a person would have to click. What a form
+//! posts to is told as what it is, for those who may post.
 //! Leaves out: what style sheets and scripts refer to, inline styles, frames, character encodings other than UTF-8 inside query strings.
 //!
 //! A tag is reported with the chunk that holds its last byte, so that whoever forwards the chunk after having acted on the references is
@@ -43,6 +44,8 @@ pub enum ReferenceKind {
     Poster,
     /// `video`, `audio`, `source`, `track` with `src`: loaded in ranges, if at all.
     Media,
+    /// `form method=post action`: what is posted there only a person or a script knows.
+    Form,
 }
 
 /// A reference to a part of a page.
@@ -67,7 +70,8 @@ pub struct Discovery {
 struct Found {
     base: Url,
     base_is_fixed: bool,
-    seen: HashSet<Url, BuildHasherDefault<DefaultHasher>>,
+    /// With whether it is posted to, which is another request.
+    seen: HashSet<(Url, bool), BuildHasherDefault<DefaultHasher>>,
     new: Vec<Reference>,
 }
 
@@ -122,6 +126,7 @@ const RULES: &[Rule] = &[
     ("audio[src]", |found, tag| found.media(tag)),
     ("track[src]", |found, tag| found.media(tag)),
     ("input[src]", |found, tag| found.image_button(tag)),
+    ("form[action]", |found, tag| found.form(tag)),
 ];
 
 fn settings(found: &Arc<Mutex<Found>>) -> send::Settings<'static, 'static> {
@@ -175,6 +180,12 @@ impl Found {
         }
     }
 
+    fn form(&mut self, tag: &Tag<'_>) {
+        if tag.attribute_is("method", "post") {
+            self.attribute(tag, "action", ReferenceKind::Form);
+        }
+    }
+
     fn media(&mut self, tag: &Tag<'_>) {
         self.attribute(tag, "poster", ReferenceKind::Poster);
         self.attribute(tag, "src", ReferenceKind::Media);
@@ -209,7 +220,7 @@ impl Found {
         let Ok(mut url) = self.base.join(value) else { return };
         url.set_fragment(None);
         let fetched = matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_URL_BYTES;
-        if fetched && self.seen.insert(url.clone()) {
+        if fetched && self.seen.insert((url.clone(), kind == ReferenceKind::Form)) {
             self.new.push(Reference { url, kind });
         }
     }
@@ -287,7 +298,7 @@ mod tests {
     #[test]
     fn nothing_is_found_where_a_browser_would_load_nothing() {
         for html in [
-            "<a href=logout>x</a><form action=/delete></form><iframe src=f.html></iframe>",
+            "<a href=logout>x</a><form action=/delete></form><form action=/delete method=get></form><iframe src=f.html></iframe>",
             "<!-- <img src=a.png> --><noscript><img src=b.png></noscript><script>'<img src=c.png>'</script>",
             "<link rel=canonical href=/x><link rel='alternate stylesheet' href=/y><link rel=dns-prefetch href=//z>",
             "<img src=''><img src='  '><img src=data:image/png;base64,AA><img src=javascript:x><img src='http://'>",
@@ -295,6 +306,14 @@ mod tests {
         ] {
             assert_eq!(urls(html), Vec::<String>::new(), "{html}");
         }
+    }
+
+    #[test]
+    fn what_is_posted_to_is_told_as_such() {
+        let found = chunked(b"<form action=/a METHOD=Post><form action='' method=post><img src=/a><img src=/b>", 3);
+        let found: Vec<_> = found.iter().map(|reference| (reference.url.path(), reference.kind)).collect();
+        let image = ReferenceKind::Image;
+        assert_eq!(found, [("/a", ReferenceKind::Form), ("/a", image), ("/b", image)]);
     }
 
     #[test]

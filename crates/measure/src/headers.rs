@@ -5,9 +5,7 @@
 //! without any stays as it is; whoever asked for a shorter one is told.
 
 use farhop_units::Bytes;
-
-/// No head is brought beyond this: servers and proxies refuse longer ones (8 to 64 KiB are usual limits).
-pub(crate) const LONGEST: u64 = 32 << 10;
+use farhop_web::LONGEST_HEAD;
 
 /// Bytes a header field takes: name, colon, space, value, CRLF.
 pub(crate) fn field_bytes(name: &str, value: &[u8]) -> usize {
@@ -26,7 +24,7 @@ pub(crate) enum Filler {
 impl Filler {
     /// For a head of `used` bytes that is to have `wanted`, as far as that is possible, with a field of this name.
     pub(crate) fn of(name: &str, used: usize, wanted: Bytes) -> Self {
-        let wanted = usize::try_from(wanted.get().min(LONGEST)).expect("a limit of some kB");
+        let wanted = usize::try_from(wanted.min(LONGEST_HEAD).get()).expect("a limit of some kB");
         let left = wanted.saturating_sub(used);
         match left.checked_sub(field_bytes(name, b"")) {
             Some(value) => Self::Field("x".repeat(value)),

@@ -277,7 +277,7 @@ fn request_note(work: &Work, architecture: Architecture) -> Option<String> {
     };
     let sizes = page.objects.iter().enumerate().map(|(index, object)| {
         let wanted = http.request_size(object);
-        (client::request_size(work.site.url(index), form, http, wanted), wanted)
+        (client::request_size(work.site.url(index), form, http, object), wanted)
     });
     let (longest, wanted) = sizes.filter(|(size, wanted)| size > wanted).max()?;
     Some(format!("requests are up to {longest} long: the scenario's {wanted} is too small"))

@@ -4,6 +4,10 @@
 //!
 //! limit = τ_up + τ_down + 8·(request + headers)/Q_up + 8·(Σ responses + 52·packets)/Q_down
 //!
+//! or, where that is longer, what only the client has is posted and the smallest answer to it comes back:
+//!
+//! limit = τ_up + τ_down + 8·(request + Σ posted + headers)/Q_up + 8·(response + headers)/Q_down
+//!
 //! τ are one-way propagation delays, wan and lan included. Responses carry their HTTP headers and fill packets of one mss
 //! without a gap between objects (the last packet is partial); boxes have packets of their own, so that an mss below Linux's counts as 1448 B. Q is the slowest rate of the parts that the path is made of,
 //! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every real
@@ -45,8 +49,12 @@ impl Limit {
 
     /// The physical limit of loading `page`.
     pub fn of_page(&self, page: &Page) -> Duration {
-        let request = page.objects.first().map_or(Bytes::ZERO, |document| self.http.request_size(document));
-        self.of_bytes(request.as_f64(), self.response_bytes(page))
+        let request = page.objects.first().map_or(0.0, |document| self.http.request_size(document).as_f64());
+        let of_responses = self.of_bytes(request, page.objects.iter().map(|object| self.response_bytes(object)).sum());
+        let posted = || page.objects.iter().skip(1).filter(|object| object.is_posted());
+        let requests: f64 = posted().map(|object| self.http.request_size(object).as_f64()).sum();
+        let last = posted().map(|object| self.response_bytes(object)).reduce(f64::min);
+        last.map_or(of_responses, |last| of_responses.max(self.of_bytes(request + requests, last)))
     }
 
     /// That of one request of this size, or the usual one, answered by so many bytes with HTTP's headers.
@@ -60,10 +68,9 @@ impl Limit {
         })
     }
 
-    /// Bodies and HTTP headers of all responses.
-    fn response_bytes(&self, page: &Page) -> f64 {
-        let response = |object: &Object| object.size.as_f64() + self.http.header_size(object).as_f64();
-        page.objects.iter().map(response).sum()
+    /// Body and HTTP header of a response.
+    fn response_bytes(&self, object: &Object) -> f64 {
+        object.size.as_f64() + self.http.header_size(object).as_f64()
     }
 }
 
@@ -77,7 +84,7 @@ fn on_the_wire(payload: f64, mss: Bytes) -> f64 {
 mod tests {
     use super::*;
     use crate::predict::tests::scenario;
-    use farhop_scenario::{ChannelConfig, DirectionConfig};
+    use farhop_scenario::{ChannelConfig, DirectionConfig, Method};
     use farhop_units::Rate;
     use proptest::prelude::*;
 
@@ -85,6 +92,27 @@ mod tests {
     fn ten_megabytes_over_a_satellite_take_1_329_s() {
         let time = limit(&scenario(&[10_000_000])).as_secs_f64();
         assert!((time - 1.329).abs() < 5e-4, "{time}");
+    }
+
+    #[test]
+    fn what_is_posted_crosses_the_way_up() {
+        let mut scenario = scenario(&[10_000, 20_000, 30_000]);
+        scenario.link.up.rate = Some(Rate::mbps(1));
+        let before = limit(&scenario);
+        for part in &mut scenario.page.objects[1..] {
+            part.method = Method::Post;
+            part.request_bytes = Some(Bytes::new(1_000_000));
+        }
+        let (up, down) = (f64::from(2_000_000 + 350 + 52 * 1382) * 8e-6, (20_250.0 + 52.0 * 14.0) * 8e-8);
+        let time = limit(&scenario).as_secs_f64();
+        assert!((time - 0.5 - up - down).abs() < 1e-4, "{time}");
+        // A short one fits beside the responses.
+        scenario.page.objects.pop();
+        scenario.page.objects[1].request_bytes = Some(Bytes::new(100));
+        scenario.link.up.rate = Some(Rate::mbps(100));
+        let posted = limit(&scenario);
+        scenario.page.objects[1].method = Method::Get;
+        assert!(posted == limit(&scenario) && posted < before);
     }
 
     #[test]

@@ -45,5 +45,5 @@ pub use farhop_tcp::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{
     CONNECT_BYTES, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, Dns, Flights, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion,
-    Language, Object, Page, Records, Reference, Tls,
+    Language, Method, Object, Page, Records, Reference, Tls,
 };

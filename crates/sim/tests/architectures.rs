@@ -392,7 +392,7 @@ fn what_is_said_over_the_tunnel_keeps_together() {
 fn heads_and_bodies_of_requests_cross_the_tunnel() {
     for assignments in [
         &["http.response_header_bytes=8000", "link.down.rate=2 Mbit/s", "page.objects=20", "page.size=5 kB"][..],
-        &["http.request_bytes=60000", "link.up.rate=1 Mbit/s", "page.objects=1", "page.size=10 kB"],
+        &["http.request_bytes=32768", "link.up.rate=500 kbit/s", "page.objects=1", "page.size=10 kB"],
     ] {
         let scenario = scenario("demo", &[assignments, &["run.architectures=accelerated", "run.runs=1"]].concat());
         let row = simulate(&scenario, 1).rows.remove(0);

@@ -26,6 +26,8 @@ pub fn reference(page: &Page, referrer: usize, index: usize) -> String {
     let language = Language::of(&by.media_type).unwrap_or(Language::Html);
     let url = url(page, by, object, language);
     match (language, Language::of(&object.media_type)) {
+        (Language::Html, _) if object.is_posted() => format!("<form action=\"{url}\" method=\"post\">"),
+        (Language::Script, _) if object.is_posted() => format!("*/fetch(\"{url}\",{{method:\"POST\"}});/*"),
         (Language::Html, Some(Language::Css)) => format!("<link rel=\"stylesheet\" href=\"{url}\">"),
         (Language::Html, Some(Language::Script)) => format!("<script src=\"{url}\"></script>"),
         (Language::Html, _) => format!("<img src=\"{url}\">"),

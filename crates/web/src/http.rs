@@ -9,6 +9,9 @@ use std::time::Duration;
 /// The largest payload of a frame of HTTP/2 unless more is allowed (RFC 9113 §6.5.2), which browsers do not.
 pub const HTTP2_FRAME_BYTES: Bytes = Bytes::kib(16);
 
+/// No head is longer: servers and proxies refuse longer ones (8 to 64 KiB are usual limits).
+pub const LONGEST_HEAD: Bytes = Bytes::kib(32);
+
 /// HTTP version and use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpVersion {

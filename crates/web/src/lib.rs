@@ -12,7 +12,7 @@ mod records;
 pub mod users;
 
 pub use handshake::{CONNECT_BYTES, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, DNS_TIMEOUT, Flights};
-pub use http::{Dns, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion, Tls};
+pub use http::{Dns, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion, LONGEST_HEAD, Tls};
 pub use loader::{Loader, LoaderAction, MAX_STREAMS};
-pub use page::{Language, MAX_OBJECTS, Named, Object, Page, PageError, Priority, Reference, is_font};
+pub use page::{Language, MAX_OBJECTS, Method, Named, Object, Page, PageError, Priority, Reference, is_font};
 pub use records::{MOST_RECORD_BYTES, Records};

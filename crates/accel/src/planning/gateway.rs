@@ -172,9 +172,9 @@ impl Left {
 }
 
 /// Whether a browser that meets such a reference asks for the whole of it. It takes one of several candidate images, which one depends
-/// on its screen, and media piece by piece, if at all.
+/// on its screen, and media piece by piece, if at all; it posts what nobody else knows, and that does something at the server.
 fn is_loaded_whole(kind: ReferenceKind) -> bool {
-    !matches!(kind, ReferenceKind::ImageCandidate | ReferenceKind::Media)
+    !matches!(kind, ReferenceKind::ImageCandidate | ReferenceKind::Media | ReferenceKind::Form)
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
     fn parts_are_planned_in_the_order_of_the_page() {
         let mut gateway = Gateway::new(Limits::default());
         let mut page = page();
-        let html = b"<img src=a.png srcset='b.png 2x'><video src=c.mp4></video><img src=https://a.example/d.png><script src=e.js></script>";
+        let html = b"<img src=a.png srcset='b.png 2x'><video src=c.mp4></video><form action=f method=post><img src=https://a.example/d.png><script src=e.js></script>";
         let planned = gateway.handle_body(&mut page, html);
         let planned: Vec<_> = planned.iter().map(|p| (p.push.0, p.request.url.path(), p.content)).collect();
         let pushed = |order| Content::Pushed { order };

@@ -28,7 +28,8 @@ const READ_BYTES: usize = 64 << 10;
 pub(super) struct Get {
     pub(super) object: usize,
     pub(super) url: Url,
-    /// Size of the request.
+    /// Whether it is a POST, and its size.
+    pub(super) is_posted: bool,
     pub(super) size: Size,
 }
 
@@ -170,7 +171,7 @@ impl Connection {
         let form = self.route.form(self.keys.is_some());
         outstanding.push_back(get_object.object);
         self.tell(Event::Requested { object: get_object.object, at: self.clock.now() });
-        request(&get_object.url, form, self.http.version, get_object.size)
+        request(&get_object.url, form, self.http.version, (get_object.is_posted, get_object.size))
     }
 
     /// Tells the loader what the decoder has found, and the caller whether the connection can go on; responses come in the order of

@@ -154,8 +154,9 @@ impl<'a> Load<'a> {
     fn request(&mut self, connection: usize, object: usize) {
         if let Some(line) = self.lines.get(&connection) {
             // A connection that has just ended reports that next, and the loader asks again.
-            let size = self.plan.http.request_size(&self.plan.page.objects[object]);
-            let _ = line.gets.send(Get { object, url: self.catalogue.url(object).clone(), size });
+            let wanted = &self.plan.page.objects[object];
+            let (is_posted, size) = (wanted.is_posted(), self.plan.http.request_size(wanted));
+            let _ = line.gets.send(Get { object, url: self.catalogue.url(object).clone(), is_posted, size });
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) use request::TargetForm;
 use crate::{Keys, MeasureError};
 use farhop_emu::Clock;
 use farhop_units::Bytes;
-use farhop_web::{Dns, HttpConfig, Language, Page};
+use farhop_web::{Dns, HttpConfig, Language, Object, Page};
 use std::net::SocketAddr;
 use std::time::Duration;
 use url::Url;
@@ -78,9 +78,10 @@ pub struct LoadPlan<'a> {
     pub timeout: Duration,
 }
 
-/// Size of the request for `url` that shall be of `size`.
-pub(crate) fn request_size(url: &Url, form: TargetForm, http: &HttpConfig, size: Bytes) -> Bytes {
-    Bytes::new(request::request(url, form, http.version, size).len() as u64)
+/// Size of the request for `object` at `url`, which is to be what the scenario says.
+pub(crate) fn request_size(url: &Url, form: TargetForm, http: &HttpConfig, object: &Object) -> Bytes {
+    let wanted = (object.is_posted(), http.request_size(object));
+    Bytes::new(request::request(url, form, http.version, wanted).len() as u64)
 }
 
 /// Loads the page once. Runs within a tokio runtime with timers; a runtime of one thread keeps the client's own work smallest.

@@ -1,7 +1,7 @@
 //! Requests of an exact size (RFC 9112 §3: origin form to the server itself, absolute form to a proxy, authority form for CONNECT).
 
 use crate::catalogue::target;
-use crate::headers::{Filler, LONGEST};
+use crate::headers::Filler;
 use farhop_units::Bytes;
 use farhop_web::HttpVersion;
 use url::{Position, Url};
@@ -15,15 +15,14 @@ pub(crate) enum TargetForm {
     Absolute,
 }
 
-/// A request for `url`, `size` bytes long if the necessary fields leave room: a GET, or where no head is so long, a POST whose body is
-/// the rest.
-pub(crate) fn request(url: &Url, form: TargetForm, version: HttpVersion, size: Bytes) -> Vec<u8> {
+/// A request for `url`, of so many bytes if the necessary fields leave room: a GET, or a POST whose body is the rest.
+pub(crate) fn request(url: &Url, form: TargetForm, version: HttpVersion, (is_posted, size): (bool, Bytes)) -> Vec<u8> {
     let target = match form {
         TargetForm::Origin => target(url),
         TargetForm::Absolute => &url[..Position::AfterQuery],
     };
     let (protocol, host) = (protocol(version), host(url));
-    if size.get() <= LONGEST {
+    if !is_posted {
         let head = |more: &str| format!("GET {target} {protocol}\r\nhost: {host}{more}\r\n\r\n");
         // What is not compared when a response that was pushed may answer the request.
         return match Filler::of("accept", head("").len(), size) {
@@ -36,11 +35,11 @@ pub(crate) fn request(url: &Url, form: TargetForm, version: HttpVersion, size: B
     let head = |body: usize, padding: &str| {
         format!("POST {target} {protocol}\r\nhost: {host}{padding}\r\ncontent-length: {body}\r\n\r\n")
     };
-    let body = size - head(size, "").len();
+    let body = size.saturating_sub(head(size, "").len());
     // The body's length may have a digit less than the whole size.
-    let left = size - body - head(body, "").len();
+    let left = size.saturating_sub(body + head(body, "").len());
     let mut request = head(body, &" ".repeat(left)).into_bytes();
-    request.resize(size, 0);
+    request.resize(request.len() + body, 0);
     request
 }
 
@@ -70,8 +69,12 @@ mod tests {
     use super::*;
 
     fn text(form: TargetForm, version: HttpVersion, size: u64) -> String {
+        text_of(form, version, (false, size))
+    }
+
+    fn text_of(form: TargetForm, version: HttpVersion, (is_posted, size): (bool, u64)) -> String {
         let url = Url::parse("http://10.0.0.1:8080/a.png?b#c").unwrap();
-        String::from_utf8(request(&url, form, version, Bytes::new(size))).unwrap()
+        String::from_utf8(request(&url, form, version, (is_posted, Bytes::new(size)))).unwrap()
     }
 
     #[test]
@@ -86,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn what_no_head_can_hold_is_a_body() {
-        // The last two: the body's length has a digit less than the whole.
-        for size in [32_769, 500_000, 100_000, 100_030] {
-            let whole = text(TargetForm::Origin, HttpVersion::Http11, size);
+    fn what_is_posted_is_a_body() {
+        // The last three: the body's length has a digit less than the whole.
+        for size in [90, 350, 32_769, 500_000, 100_000, 100_030, 105] {
+            let whole = text_of(TargetForm::Origin, HttpVersion::Http11, (true, size));
             assert_eq!(whole.len() as u64, size);
             let (head, body) = whole.split_once("\r\n\r\n").expect("a head ends");
             assert!(head.starts_with("POST /a.png?b HTTP/1.1\r\n"), "{head}");

@@ -76,7 +76,8 @@ impl Load<'_> {
             let progress = &mut self.buffers.browser.objects[object];
             progress.named = Some((clock, from, ledger));
             progress.waits = before + delay;
-            if delay > Ticks::ZERO && self.parameters.asks_ahead && self.workload.object(by).is_document {
+            let is_fetched = self.workload.object(by).is_document && !self.workload.object(object).is_posted;
+            if delay > Ticks::ZERO && self.parameters.asks_ahead && is_fetched {
                 progress.withheld = true;
                 self.trigger = Trigger::Named { by: from, ledger, delay: before };
                 self.buffers.browser.discover(object);

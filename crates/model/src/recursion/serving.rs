@@ -163,7 +163,7 @@ impl Load<'_> {
     fn asks_on(&self, document: usize, come: u64) -> bool {
         let Parameters { http, fetches_ahead, pushed_rate, .. } = self.parameters;
         let asks = *http == Http::Http11Pipelined && (*fetches_ahead || pushed_rate.is_some());
-        let first = self.workload.named_by(document).first().filter(|_| self.workload.object(document).is_document);
+        let first = self.workload.fetched_of(document).next();
         asks && first.is_some_and(|(end, _)| self.buffers.browser.objects[document].header + end <= come)
     }
 
@@ -237,18 +237,15 @@ impl Load<'_> {
     fn push_named(&mut self, making: Making, by: usize, behind: Option<Behind>) {
         let (waits, is_apart) = (self.parameters.fetches_ahead, self.parameters.pushed_rate.is_some());
         let most = if waits { usize::MAX } else { self.parameters.pushed };
-        if most == 0 || !self.workload.object(by).is_document {
-            return;
-        }
+        let Some((first, _)) = self.workload.fetched_of(by).next().filter(|_| most > 0) else { return };
         let (size, header) = (making.exchange.response, self.buffers.browser.objects[by].header);
         let mut course = Course { now: self.now, skipped: self.skipped, come: 0, size, behind };
         if self.asks_on(by, size) {
-            course.first_named(header + self.workload.named_by(by)[0].0, self.parameters);
+            course.first_named(header + first, self.parameters);
         }
         let mut fetches =
             Fetches::new((self.now, self.skipped), self.workload.object(by).host, course, self.parameters);
-        let mut named: Vec<(usize, (u64, usize))> =
-            self.workload.named_by(by).iter().copied().take(most).enumerate().collect();
+        let mut named: Vec<(usize, (u64, usize))> = self.workload.fetched_of(by).take(most).enumerate().collect();
         if is_apart {
             named.iter().for_each(|(_, (at, object))| self.buffers.contents.name(by, header + at, *object));
         }

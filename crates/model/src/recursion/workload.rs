@@ -2,7 +2,7 @@
 
 use super::parameters::{MOST_HEADER, RecursionError};
 use super::ticks::Ticks;
-use farhop_scenario::{Language, Object, Page};
+use farhop_scenario::{Object, Page};
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -26,8 +26,10 @@ pub struct WorkloadObject {
     pub request: Option<Bytes>,
     /// Size of its response's status line and headers; `None` is that of all.
     pub header: Option<Bytes>,
-    /// Boxes read it and learn what it names: it is HTML.
+    /// Boxes read it and learn what it names.
     pub is_document: bool,
+    /// Nobody but the client may ask for it.
+    pub is_posted: bool,
     /// How long its server thinks.
     pub think: Duration,
     /// How long the browser waits before it asks for it.
@@ -42,10 +44,10 @@ const USUAL_URL: Bytes = Bytes::new(23);
 impl WorkloadObject {
     /// An object of `size` that is like all others.
     pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
-        let (host, urgency, in_turns, is_document) = (0, 0, true, true);
+        let (host, urgency, in_turns, is_document, is_posted) = (0, 0, true, true, false);
         let (request, header, none) = (None, None, Duration::ZERO);
         let (think, delay, url) = (none, none, USUAL_URL);
-        Self { size, named, host, urgency, in_turns, request, header, is_document, think, delay, url }
+        Self { size, named, host, urgency, in_turns, request, header, is_document, is_posted, think, delay, url }
     }
 
     fn check(&self) -> Result<(), RecursionError> {
@@ -110,7 +112,8 @@ impl Workload {
             in_turns: object.priority().is_incremental(),
             request: object.request_bytes,
             header: object.response_header_bytes,
-            is_document: Language::of(&object.media_type) == Some(Language::Html),
+            is_document: object.is_read_by_boxes(),
+            is_posted: object.is_posted(),
             think: object.think,
             delay: object.delay,
             url: Bytes::new(("http:///".len() + page.hosts[object.host].len() + object.name.len()) as u64),
@@ -163,6 +166,12 @@ impl Workload {
 
     pub(crate) fn named_by(&self, object: usize) -> &[(u64, usize)] {
         &self.named[object]
+    }
+
+    /// Of what `document` names, what boxes that read it may ask for.
+    pub(crate) fn fetched_of(&self, document: usize) -> impl Iterator<Item = (u64, usize)> {
+        let named = self.named[document].iter().filter(move |_| self.objects[document].is_document);
+        named.copied().filter(|(_, object)| !self.objects[*object].is_posted)
     }
 
     /// Bytes of all bodies.

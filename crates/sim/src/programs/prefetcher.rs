@@ -2,7 +2,8 @@
 //!
 //! Sans-IO: the owner says which requests and which parts of responses have arrived, and carries out what [`Prefetcher::poll`]
 //! gives. A box that reads looks into documents as they stream through, and fetches what they name (prefetch-2013 §3.3: images,
-//! scripts and style sheets, of `text/html` alone, so that what a style sheet or a script names is the client's to ask for). What
+//! scripts and style sheets, of `text/html` alone, so that what a style sheet or a script names is the client's to ask for, and what is
+//! posted is). What
 //! it has of an object goes to whoever has asked for it, at once; what is on its way is awaited and not asked for again. A
 //! connection's responses leave in the order of its requests (RFC 9112 §9.3.2).
 //!
@@ -11,7 +12,7 @@
 //! own time, which a box does not wait for.
 
 use farhop_units::Bytes;
-use farhop_web::{HttpConfig, Language, Page};
+use farhop_web::{HttpConfig, Page};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a box keeps of one client's page before it is asked for. The paper gives none; the largest of its pages takes 2 MB.
@@ -108,12 +109,12 @@ impl Prefetcher {
             Object { header, size: header + object.size, ..Object::default() }
         };
         self.objects = page.objects.iter().map(object).collect();
-        let reads = |object: &farhop_web::Object| {
-            self.duty != Duty::Store && Language::of(&object.media_type) == Some(Language::Html)
-        };
-        let references = page.objects.iter().zip(page.references());
-        self.references =
-            references.map(|(object, named)| if reads(object) { named.into() } else { VecDeque::new() }).collect();
+        let reads = |object: &farhop_web::Object| self.duty != Duty::Store && object.is_read_by_boxes();
+        let fetched = |(_, named): &(Bytes, usize)| !page.objects[*named].is_posted();
+        let references = page.objects.iter().zip(page.references()).map(|(object, named)| {
+            if reads(object) { named.into_iter().filter(fetched).collect() } else { VecDeque::new() }
+        });
+        self.references = references.collect();
         self.queues.values_mut().for_each(|queue| *queue = Queue::default());
         self.waiting.clear();
         self.held = Bytes::ZERO;
@@ -279,6 +280,21 @@ mod tests {
         assert!(!errands(&mut prefetcher).iter().any(fetched));
         prefetcher.asked(7, 2);
         assert!(errands(&mut prefetcher).iter().any(fetched));
+    }
+
+    #[test]
+    fn what_is_posted_is_not_fetched_nor_read() {
+        for (posted, expected) in [(1, vec![Errand::Fetch { object: 2 }]), (0, Vec::new())] {
+            let mut page = Page::uniform(3, Bytes::new(SIZE)).expect("fits");
+            page.objects[posted].method = farhop_web::Method::Post;
+            let mut prefetcher = Prefetcher::new(Duty::Fetch);
+            prefetcher.begin(&page, &HTTP);
+            prefetcher.asked(7, 0);
+            errands(&mut prefetcher);
+            prefetcher.arrived(0, whole());
+            let fetched = errands(&mut prefetcher).into_iter().filter(|errand| matches!(errand, Errand::Fetch { .. }));
+            assert_eq!(fetched.collect::<Vec<_>>(), expected, "{posted} is posted");
+        }
     }
 
     #[test]

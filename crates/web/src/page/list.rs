@@ -3,12 +3,14 @@
 //! `name`, `type`, `bytes` and `offset_of_reference_in_html` are always there. What else a page may say has columns that may be
 //! absent, as may be what is in them: `referrer` (the name of the object that names this one; the document), `end_of_reference` (how much
 //! of the referrer must have arrived; the end of the tag that [`body`] writes), `host` (the first one's), `think_ms`, `delay_ms` (0),
-//! `request_bytes`, `header_bytes` (the scenario's). The offset counts in the referrer, whatever its column's name says.
+//! `request_bytes`, `header_bytes` (the scenario's), `method` (GET, or POST where `request_bytes` says more than a head can hold). The offset
+//! counts in the referrer, whatever its column's name says.
 //!
 //! Where the ends of references are not given, every tag must have room: such a page can be rendered and loaded for real.
 
-use super::{MAX_SIZE, Object, Page, PageError, Reference};
+use super::{MAX_SIZE, Method, Object, Page, PageError, Reference};
 use crate::body;
+use crate::http::LONGEST_HEAD;
 use farhop_units::{Bytes, duration};
 use serde::Deserialize;
 use smol_str::SmolStr;
@@ -38,6 +40,8 @@ struct Record {
     request_bytes: Option<u64>,
     #[serde(default)]
     header_bytes: Option<u64>,
+    #[serde(default)]
+    method: Option<String>,
 }
 
 /// A list as far as it has been read.
@@ -50,7 +54,7 @@ struct Reading {
 
 impl Page {
     /// Reads a list, whose heading is `name,type,bytes,offset_of_reference_in_html` and may have further columns: `end_of_reference`,
-    /// `referrer`, `host`, `think_ms`, `delay_ms`, `request_bytes`, `header_bytes`, in any order. The first line is the document.
+    /// `referrer`, `host`, `think_ms`, `delay_ms`, `request_bytes`, `header_bytes`, `method`, in any order. The first line is the document.
     ///
     /// # Errors
     /// A line that is no object, a name used twice, a referrer that is not before what it names or cannot name anything, or a reference
@@ -138,7 +142,15 @@ const COLUMNS: &[Column] = &[
         |page, index| optional(page.objects[index].response_header_bytes),
         |page| page.objects.iter().any(|object| object.response_header_bytes.is_some()),
     ),
+    (
+        "method",
+        |page, index| if page.objects[index].method == Method::Post { POST.to_owned() } else { String::new() },
+        |page| page.objects.iter().any(|object| object.method == Method::Post),
+    ),
 ];
+
+const GET: &str = "GET";
+const POST: &str = "POST";
 
 fn optional(size: Option<Bytes>) -> String {
     size.map_or_else(String::new, |size| size.get().to_string())
@@ -175,8 +187,10 @@ impl Reading {
             None => 0,
         };
         let host = self.host(record.host.unwrap_or_default());
+        let method = method(record.method.as_deref(), record.request_bytes)?;
         self.objects.push(Object {
             host,
+            method,
             request_bytes: record.request_bytes.map(Bytes::new),
             response_header_bytes: record.header_bytes.map(Bytes::new),
             think: time("think_ms", record.think_ms)?,
@@ -217,6 +231,18 @@ impl Reading {
             self.hosts.push(name.into());
             self.hosts.len() - 1
         })
+    }
+}
+
+/// A method by its name, of a request of so many bytes.
+fn method(cell: Option<&str>, request_bytes: Option<u64>) -> Result<Method, String> {
+    match (cell.filter(|cell| !cell.is_empty()), request_bytes) {
+        (Some(GET), Some(bytes)) if bytes > LONGEST_HEAD.get() => {
+            Err(format!("{GET} with a request of {bytes} B; accepted: {POST}, or at most {} B", LONGEST_HEAD.get()))
+        }
+        (None | Some(GET), _) => Ok(Method::Get),
+        (Some(POST), _) => Ok(Method::Post),
+        (Some(other), _) => Err(format!("{other:?} is no method; accepted: {GET}, {POST}")),
     }
 }
 
@@ -321,6 +347,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_posted_reads_and_prints_back() {
+        let text = "name,type,bytes,offset_of_reference_in_html,request_bytes,method\n\
+                    index.html,text/html,900,0,,\n\
+                    a.js,text/javascript,300,70,,\n\
+                    b.json,application/json,10,200,,POST\n\
+                    c.json,application/json,10,400,32769,\n";
+        let page = Page::from_csv(text).unwrap();
+        assert_eq!(page.to_csv(), text);
+        let posted: Vec<_> = page.objects.iter().map(Object::is_posted).collect();
+        assert_eq!(posted, [false, false, true, true], "the last one's request is longer than a head");
+        assert_eq!(page.discovered_at(2), Bytes::new(200 + "<form action=\"b.json\" method=\"post\">".len() as u64));
+        assert_eq!(Page::from_csv(&text.replace("300,70,,", "300,70,,GET")).unwrap(), page);
+    }
+
+    #[test]
     fn columns_may_come_in_any_order_and_hold_nothing() {
         let text = "referrer,bytes,name,type,offset_of_reference_in_html\n,300,i,text/html,0\n,100,a.css,text/css,70\na.css,5,b,image/png,2\n";
         let page = Page::from_csv(text).unwrap();
@@ -361,6 +402,9 @@ mod tests {
         assert!(problem("think_ms", ["", "-1"]).contains("\"-1\" is no think_ms; accepted: a number of milliseconds"));
         assert!(problem("delay_ms", ["", "1 s"]).contains("\"1 s\" is no delay_ms"));
         assert!(problem("header_bytes", ["", "0"]).contains("a request or header of 0 B"));
+        assert!(problem("method", ["", "PUT"]).contains("\"PUT\" is no method; accepted: GET, POST"));
+        let long = problem("request_bytes,method", [",", "32769,GET"]);
+        assert!(long.contains("GET with a request of 32769 B; accepted: POST, or at most 32768 B"), "{long}");
         assert!(problem("end_of_reference", ["", "901"]).contains("from 70 B to 901 B of i, which has 900 B"));
         assert!(problem("colour", ["", ""]).contains("unknown field `colour`"));
     }

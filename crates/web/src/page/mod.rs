@@ -3,8 +3,8 @@
 //! Pages come from a list ([`Page::from_csv`]), from a recording ([`Page::from_har`]), from a model of users, or are made of equal
 //! objects ([`Page::uniform`]). An object is named by one other that stands before it: the document names style sheets and scripts,
 //! these name fonts, images and further ones, to any depth. Left out: objects that wait for several others (a script that runs when all
-//! sheets are there), what a browser loads by chance or because of a user, requests with bodies of their own, redirections other than
-//! as documents without content that name their target.
+//! sheets are there), what a browser loads by chance or because of a user, redirections other than as documents without content that name
+//! their target.
 
 mod list;
 mod media;
@@ -13,6 +13,7 @@ pub(crate) use list::{HEADS, is_host, is_media_type, is_name};
 pub use media::{Language, Priority, is_font};
 
 use crate::body;
+use crate::http::LONGEST_HEAD;
 use farhop_units::Bytes;
 use smol_str::{SmolStr, format_smolstr};
 use std::time::Duration;
@@ -40,7 +41,9 @@ pub struct Object {
     pub reference: Option<Reference>,
     /// Index of the host that has it.
     pub host: usize,
-    /// Size of the request without TCP/IP headers; `None` is the scenario's.
+    /// By what the client asks for it; [`Object::is_posted`] says who may.
+    pub method: Method,
+    /// Size of the request without TCP/IP headers, with what it posts; `None` is the scenario's.
     pub request_bytes: Option<Bytes>,
     /// Size of status line and headers of the response; `None` is the scenario's.
     pub response_header_bytes: Option<Bytes>,
@@ -48,6 +51,16 @@ pub struct Object {
     pub think: Duration,
     /// From the discovery of the object to its request: the browser's own time, in which it parses and runs scripts.
     pub delay: Duration,
+}
+
+/// How a client asks for an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Anybody may ask, any number of times (RFC 9110 §9.2.1: safe).
+    #[default]
+    Get,
+    /// POST or another method that does something at the server, or that no page's markup makes a browser use.
+    Post,
 }
 
 /// Where an object is referenced.
@@ -133,11 +146,23 @@ impl Object {
             size,
             reference: None,
             host: 0,
+            method: Method::Get,
             request_bytes: None,
             response_header_bytes: None,
             think: Duration::ZERO,
             delay: Duration::ZERO,
         }
+    }
+
+    /// Whether nobody but the client may ask for it: boxes never fetch it ahead, and never read what it names. What no head can hold is
+    /// posted, whatever the method.
+    pub fn is_posted(&self) -> bool {
+        self.method == Method::Post || self.request_bytes.is_some_and(|bytes| bytes > LONGEST_HEAD)
+    }
+
+    /// Whether boxes read it for what it names: HTML that anybody may ask for.
+    pub fn is_read_by_boxes(&self) -> bool {
+        Language::of(&self.media_type) == Some(Language::Html) && !self.is_posted()
     }
 
     /// How urgent the object is to a browser.

@@ -2,7 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::page::{MAX_SIZE, MAX_TIME};
-use crate::{MAX_OBJECTS, Object, Page, Reference};
+use crate::{MAX_OBJECTS, Method, Object, Page, Reference};
 use farhop_units::{Bytes, random::Dice};
 use smol_str::{SmolStr, SmolStrBuilder};
 use std::time::Duration;
@@ -43,6 +43,7 @@ fn object(draft: Draft) -> Object {
         size: draft.size.min(MAX_SIZE),
         reference: draft.named_by.map(reference),
         host: draft.host,
+        method: Method::Get,
         request_bytes: draft.request,
         response_header_bytes: draft.header,
         think: Duration::ZERO,

@@ -7,7 +7,7 @@ use farhop_scenario::HttpConfig;
 use farhop_units::Bytes;
 use farhop_web::Page;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
 
 /// Request line and `Host` of a request in origin form, without target and host.
@@ -28,10 +28,15 @@ impl Want {
     /// The request for it.
     pub(super) fn request(&self) -> RequestHead {
         let named = url(&self.page, self.object).and_then(|url| RequestHead::get(url, HeaderMap::new()));
-        named.unwrap_or_else(|| {
+        let get = named.unwrap_or_else(|| {
             let url = Url::parse(&format!("http://{}/{}", Page::HOST, self.object)).expect("a name and a number");
             RequestHead::get(url, HeaderMap::new()).expect("it has a path")
-        })
+        });
+        if self.page.objects[self.object].is_posted() {
+            RequestHead { method: Method::POST, has_body: true, ..get }
+        } else {
+            get
+        }
     }
 
     /// The head of the response with it.
@@ -68,6 +73,7 @@ impl Want {
 pub(super) fn reference(page: &Page, object: usize) -> Option<Reference> {
     let media_type = page.objects[object].media_type.as_str();
     let kind = match media_type.split(';').next().unwrap_or_default().trim() {
+        _ if page.objects[object].is_posted() => ReferenceKind::Form,
         "text/css" => ReferenceKind::Stylesheet,
         "text/javascript" | "application/javascript" => ReferenceKind::Script,
         _ => ReferenceKind::Image,
@@ -117,6 +123,7 @@ mod tests {
             let mut page = scenario.page;
             page.objects[2].media_type = "text/css".into();
             page.objects[3].media_type = "text/javascript".into();
+            page.objects[4].method = farhop_web::Method::Post;
             body::check(&page).expect("there is room for every name");
             let line = Line { terminal: 0, server: 0 };
             let want = Want { client: 0, line, page: Arc::new(page.clone()), object: 0 };

@@ -24,7 +24,7 @@ mod place;
 mod sizes;
 
 use super::{Entry, Har, Problem, address};
-use crate::page::{Language, MAX_TIME, Object, Page, PageError, Reference};
+use crate::page::{Language, MAX_TIME, Method, Object, Page, PageError, Reference};
 use farhop_units::counted;
 use naming::Naming;
 use place::Places;
@@ -235,6 +235,7 @@ impl<'a> Reading<'a> {
                     let end = place::share_of(objects[object].size, share);
                     Reference { object, offset: end, end }
                 }),
+                method: if entry.method == "GET" { Method::Get } else { Method::Post },
                 request_bytes: sizes::request(entry),
                 response_header_bytes: head,
                 think: round_trips.think(entry).min(MAX_TIME),

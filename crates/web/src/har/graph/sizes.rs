@@ -1,6 +1,7 @@
 //! Sizes of recorded requests and responses on the wire.
 
 use crate::har::{Entry, Header};
+use crate::http::HttpConfig;
 use crate::page::{HEADS, MAX_SIZE};
 use farhop_units::Bytes;
 
@@ -24,15 +25,20 @@ pub(super) fn response(entry: &Entry) -> (Option<Bytes>, Option<Bytes>) {
     (body.filter(known), head)
 }
 
-/// A request with what it posted; unknown where heads are compressed.
+/// A request with what it posted, behind a usual head where its own is not known; nothing if only that could be said.
 pub(super) fn request(entry: &Entry) -> Option<Bytes> {
+    let posted = entry.posted.filter(|posted| *posted > Bytes::ZERO);
+    let head = request_head(entry).or_else(|| posted.map(|_| HttpConfig::DEFAULT.request_bytes))?;
+    Some(Bytes::new(head.get().saturating_add(posted.unwrap_or_default().get()))).filter(is_head)
+}
+
+/// Unknown where heads are compressed.
+fn request_head(entry: &Entry) -> Option<Bytes> {
     if is_compressed(entry) {
         return None;
     }
     let request_line = format!("{} {} HTTP/1.1\r\n", entry.method, crate::har::address(&entry.url)).len();
-    let head = entry.request_head.filter(is_head).or_else(|| fields(&entry.request_headers, request_line))?;
-    let posted = entry.posted.unwrap_or_default().get();
-    Some(Bytes::new(head.get().saturating_add(posted))).filter(is_head)
+    entry.request_head.filter(is_head).or_else(|| fields(&entry.request_headers, request_line))
 }
 
 fn is_head(size: &Bytes) -> bool {

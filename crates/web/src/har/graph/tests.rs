@@ -177,6 +177,23 @@ fn sizes_are_those_on_the_wire() {
 }
 
 #[test]
+fn what_was_posted_is_the_clients_alone_to_ask_for() {
+    let posted = |more: &[(&str, Value)]| {
+        let method = [("/request/method", json!("POST")), ("/request/bodySize", json!(5000))];
+        let document = entry(DOCUMENT, "text/html", 100, &[]);
+        let part = entry("https://a.test/log", "text/plain", 0, &[&method, more].concat());
+        graph(&json!([document, part])).page.objects.remove(1)
+    };
+    let head = ("/request/headersSize", json!(400));
+    let known = posted(&[head.clone()]);
+    assert_eq!((known.is_posted(), known.request_bytes), (true, Some(Bytes::new(5400))));
+    let compressed = posted(&[head, ("/request/httpVersion", json!("h2"))]);
+    assert_eq!(compressed.request_bytes, Some(Bytes::new(5350)), "behind a usual head");
+    assert!(!graph(&json!([entry(DOCUMENT, "text/html", 0, &[])])).page.objects[0].is_posted());
+    assert!(posted(&[("/request/method", json!("HEAD"))]).is_posted(), "no markup makes a browser ask so");
+}
+
+#[test]
 fn what_is_missing_is_counted_and_what_is_no_part_of_the_page_left_out() {
     let graph = graph(&json!([
         entry(DOCUMENT, "text/html", 0, &[]),
