@@ -185,7 +185,7 @@ fn what_was_posted_is_the_clients_alone_to_ask_for() {
         graph(&json!([document, part])).page.objects.remove(1)
     };
     let head = ("/request/headersSize", json!(400));
-    let known = posted(&[head.clone()]);
+    let known = posted(std::slice::from_ref(&head));
     assert_eq!((known.is_posted(), known.request_bytes), (true, Some(Bytes::new(5400))));
     let compressed = posted(&[head, ("/request/httpVersion", json!("h2"))]);
     assert_eq!(compressed.request_bytes, Some(Bytes::new(5350)), "behind a usual head");
