@@ -8,7 +8,7 @@ use farhop_results::Architecture;
 use farhop_tcp::{Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
 use farhop_web::har::{Graph, GraphError, Har};
-use farhop_web::{HttpConfig, HttpVersion, LONGEST_HEAD, MOST_RECORD_BYTES, Page, PageError, Tls};
+use farhop_web::{HttpConfig, HttpVersion, MOST_RECORD_BYTES, Page, PageError, Tls};
 use std::time::Duration;
 
 /// Reads every key, in the order of the file format; those of the page not if it is that of `known`.
@@ -237,19 +237,18 @@ fn http(document: &Document, is_sealed: bool) -> Result<HttpConfig, ValueError> 
         tls_record: document.get("http.tls_record", record)?.unwrap_or(defaults.tls_record),
         dns: document.get("http.dns", |text| words::choose(words::DNS, text))?.unwrap_or(defaults.dns),
         persistence: document.get("http.persistence", persistence)?.unwrap_or(defaults.persistence),
-        request_bytes: request_bytes(document)?.unwrap_or(defaults.request_bytes),
+        request_bytes: head_bytes(document, "http.request_bytes")?.unwrap_or(defaults.request_bytes),
         response_header_bytes: response_header_bytes(document)?,
     })
 }
 
-/// What is longer than any head is posted, which the page says.
-fn request_bytes(document: &Document) -> Result<Option<Bytes>, ValueError> {
-    Ok(document.get("http.request_bytes", |text| number(text, 1, LONGEST_HEAD.get()))?.map(Bytes::new))
+fn response_header_bytes(document: &Document) -> Result<Bytes, ValueError> {
+    let given = head_bytes(document, "http.response_header_bytes")?;
+    Ok(given.unwrap_or(HttpConfig::DEFAULT.response_header_bytes))
 }
 
-fn response_header_bytes(document: &Document) -> Result<Bytes, ValueError> {
-    let given = document.get("http.response_header_bytes", |text| number(text, 1, 65_535))?.map(Bytes::new);
-    Ok(given.unwrap_or(HttpConfig::DEFAULT.response_header_bytes))
+fn head_bytes(document: &Document, key: &str) -> Result<Option<Bytes>, ValueError> {
+    Ok(document.get(key, |text| number(text, 1, 65_535))?.map(Bytes::new))
 }
 
 /// Browsers speak HTTP/2 over TLS alone, and QUIC has no handshake but TLS 1.3's (RFC 9001). What was recorded over TLS is loaded over it.

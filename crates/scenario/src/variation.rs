@@ -182,7 +182,7 @@ mod tests {
         ("tcp.initial_window", ["1", "10", "1000"]),
         ("http.version", ["1.0", "1.1", "3"]),
         ("http.tls_record", ["64 B", "1400 B", "16 KiB"]),
-        ("http.request_bytes", ["1", "350", "32768"]),
+        ("http.request_bytes", ["1", "350", "65535"]),
         ("http.response_header_bytes", ["1", "250", "65535"]),
         ("run.seed", ["0", "7", "9223372036854775807"]),
         ("multiplexed.connections", ["1", "4", "1000"]),

@@ -123,6 +123,11 @@ impl HttpConfig {
         matches!(self.tls, Tls::None) && !self.version.is_multiplexed()
     }
 
+    /// Whether a client asks for `object` with a body, as no head can be that long. Boxes know only what [`Object::is_posted`] says of a page.
+    pub fn posts(&self, object: &Object) -> bool {
+        object.is_posted() || self.request_size(object) > LONGEST_HEAD
+    }
+
     /// Size of the request for `object`.
     pub fn request_size(&self, object: &Object) -> Bytes {
         object.request_bytes.unwrap_or(self.request_bytes)
@@ -131,5 +136,18 @@ impl HttpConfig {
     /// Size of status line and headers of the response with `object`.
     pub fn header_size(&self, object: &Object) -> Bytes {
         object.response_header_bytes.unwrap_or(self.response_header_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Page;
+
+    #[test]
+    fn what_no_head_can_hold_is_posted_whoever_says_its_size() {
+        let page = Page::uniform(1, Bytes::new(100)).unwrap();
+        let posts = |request_bytes| HttpConfig { request_bytes, ..HttpConfig::DEFAULT }.posts(&page.objects[0]);
+        assert_eq!([LONGEST_HEAD, LONGEST_HEAD + Bytes::new(1)].map(posts), [false, true]);
     }
 }

@@ -155,7 +155,7 @@ impl<'a> Load<'a> {
         if let Some(line) = self.lines.get(&connection) {
             // A connection that has just ended reports that next, and the loader asks again.
             let wanted = &self.plan.page.objects[object];
-            let (is_posted, size) = (wanted.is_posted(), self.plan.http.request_size(wanted));
+            let (is_posted, size) = (self.plan.http.posts(wanted), self.plan.http.request_size(wanted));
             let _ = line.gets.send(Get { object, url: self.catalogue.url(object).clone(), is_posted, size });
         }
     }

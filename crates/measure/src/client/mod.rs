@@ -80,7 +80,7 @@ pub struct LoadPlan<'a> {
 
 /// Size of the request for `object` at `url`, which is to be what the scenario says.
 pub(crate) fn request_size(url: &Url, form: TargetForm, http: &HttpConfig, object: &Object) -> Bytes {
-    let wanted = (object.is_posted(), http.request_size(object));
+    let wanted = (http.posts(object), http.request_size(object));
     Bytes::new(request::request(url, form, http.version, wanted).len() as u64)
 }
 
