@@ -35,6 +35,11 @@ pub(crate) enum SimError {
          too long (http.persistence)", .0.as_secs()
     )]
     TooManyLegs(Duration),
+    #[error(
+        "{each} connections of the proxies at each of {terminals} terminals are more than {MOST_LEGS}, the most at once that can be \
+         simulated; accepted: fewer of them (multiplexed.connections) or fewer terminals (access.terminals)"
+    )]
+    TooManyShared { each: usize, terminals: usize },
     #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what the users want", .0.as_secs())]
     TooManyHeld(Duration),
     #[error("no page that was asked for from {} s on was complete at {} s{}", .from.as_secs_f64(), .end.as_secs_f64(), if *.full {

@@ -15,6 +15,7 @@ use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics, half_width, mean};
 use crate::report;
 use crate::trace::Slot;
+use crate::trunk::Trunk;
 use crate::world::World;
 use farhop_link::Direction;
 use farhop_scenario::{Scenario, Users};
@@ -165,12 +166,13 @@ pub(crate) fn run(
     threads: usize,
     heard: &mut dyn FnMut(u32, Duration),
 ) -> Result<Vec<Replication>, SimError> {
+    check_trunk(&case)?;
     let most = case.scenario.run.runs.max(1);
     let work = Work { case, seed, most, next: AtomicU32::new(0), is_enough: AtomicBool::new(false) };
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut results: Vec<Option<Result<Replication, SimError>>> = vec![None; most as usize];
     std::thread::scope(|scope| {
-        for sender in vec![sender; threads.min(at_once(case.scenario, case.users)).clamp(1, most as usize)] {
+        for sender in vec![sender; threads.min(at_once(&case)).clamp(1, most as usize)] {
             scope.spawn(|| work.run(sender));
         }
         for news in receiver {
@@ -185,9 +187,24 @@ pub(crate) fn run(
     results.into_iter().take(count).flatten().collect()
 }
 
+/// Refuses connections between proxies that are too many as soon as they are there, which is before anybody uses them.
+fn check_trunk(case: &Case<'_>) -> Result<(), SimError> {
+    let (each, terminals) = shared(case);
+    if each.saturating_mul(terminals) > MOST_LEGS {
+        return Err(SimError::TooManyShared { each, terminals });
+    }
+    Ok(())
+}
+
+/// Connections of the trunk at each terminal, and how many terminals there are.
+fn shared(case: &Case<'_>) -> (usize, usize) {
+    (Trunk::connections_of(case.scenario, case.chain.over_the_link()), case.scenario.link.terminals.max(1).into())
+}
+
 /// How many replications may run at once: what each may take is bounded by [`MOST_LEGS`], so that large ones take turns.
-fn at_once(scenario: &Scenario, users: &Users) -> usize {
-    let all = usize::from(scenario.link.terminals.max(1)).saturating_mul(users.per_terminal as usize);
+fn at_once(case: &Case<'_>) -> usize {
+    let (each, terminals) = shared(case);
+    let all = each.max(case.users.per_terminal as usize).saturating_mul(terminals);
     MOST_LEGS / all.max(1)
 }
 
@@ -233,6 +250,7 @@ fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
 mod tests {
     use super::*;
     use farhop_results::Architecture;
+    use farhop_scenario::PrefetchSide;
     use std::sync::LazyLock;
 
     fn scenario(assignments: &[&str]) -> Scenario {
@@ -312,10 +330,27 @@ mod tests {
     }
 
     #[test]
+    fn too_many_connections_of_proxies_are_refused_before_there_are_any() {
+        // As many users as terminals: nobody's own connections would be too many.
+        let many = scenario(&["access.terminals=65535", "multiplexed.connections=1000"]);
+        let case =
+            |scenario| Case { chain: Chain::of(Architecture::Multiplexed, PrefetchSide::Near), ..case(scenario) };
+        let error = run(case(&many), 1, 1, &mut |_, at| panic!("it has begun and come to {at:?}"))
+            .expect_err("they are too many");
+        assert_eq!(
+            error.to_string(),
+            "1000 connections of the proxies at each of 65535 terminals are more than 20000, the most at once that can be \
+             simulated; accepted: fewer of them (multiplexed.connections) or fewer terminals (access.terminals)"
+        );
+        let most = scenario(&["access.terminals=20", "multiplexed.connections=1000"]);
+        assert_eq!((check_trunk(&case(&most)), at_once(&case(&most))), (Ok(()), 1), "which takes turns");
+    }
+
+    #[test]
     fn large_replications_take_turns() {
         let at_once = |per_terminal: u32| {
             let scenario = scenario(&[&format!("users.per_terminal={per_terminal}")]);
-            super::at_once(&scenario, scenario.users.as_ref().expect("there are users"))
+            super::at_once(&case(&scenario))
         };
         assert!(at_once(20) > 100, "those of 120 users do not");
         assert_eq!(at_once(1000), 3);

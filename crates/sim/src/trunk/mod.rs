@@ -108,6 +108,15 @@ impl Trunk {
         }
     }
 
+    /// The same of the trunk that there would be, before there is one.
+    pub(crate) fn connections_of(scenario: &Scenario, protocol: Protocol) -> usize {
+        match protocol {
+            Protocol::Multiplexed => scenario.multiplexed_connections,
+            Protocol::Tunnel | Protocol::Accelerated => 1,
+            Protocol::Tcp | Protocol::Rwbp | Protocol::Quic | Protocol::Dns | Protocol::Carrier => 0,
+        }
+    }
+
     /// A terminal has one more connection: this leg. Returns its number.
     pub(crate) fn add_connection(&mut self, now: Instant, terminal: u16, leg: u32) -> u32 {
         match self {
