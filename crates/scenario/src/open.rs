@@ -59,7 +59,7 @@ const NONE: &str = "none";
 pub(crate) fn replace(document: &mut Document) -> Result<(), ValueError> {
     take_back(document);
     replace_page(document);
-    replace_workload(document);
+    replace_lines(document);
     replace_connections(document)?;
     replace_rates(document);
     Ok(())
@@ -98,13 +98,9 @@ fn replace_page(document: &mut Document) {
     }
 }
 
-/// Users on the command line replace the file's log, and a log its users.
-fn replace_workload(document: &mut Document) {
-    if document.is_set("users.model") {
-        document.forget("log");
-    }
+/// A log on the command line replaces the file's own lines of one.
+fn replace_lines(document: &mut Document) {
     if document.is_set("log.file") {
-        document.forget("users");
         document.forget("log.lines");
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn resolve(
         None => log::read(document, files, response_header_bytes(document)?)?,
     };
     if users.is_some() && log.is_some() {
-        return Err(document.refuse("users.model", ParseError::new("users beside a log", "either users or a log")));
+        return Err(users_beside_a_log(document));
     }
     let typical = || typical_page(users.as_ref(), log.as_ref());
     let Graph { page, is_sealed, notes } = match known {
@@ -127,6 +127,18 @@ impl Part {
         }
         Ok(())
     }
+}
+
+/// Neither takes the other's place by itself: the title, the page and what else the file says are the other's, and nobody said so.
+fn users_beside_a_log(document: &Document) -> ValueError {
+    const ACCEPTED: &str = "either users or a log: users.model=none takes back the users, log.file=none the log";
+    let log = if document.has("log.file") { "log.file" } else { "log.lines" };
+    // Of the two the one that was given on the command line is what is new.
+    let (key, problem) = match document.is_set(log) {
+        true => (log, "a log beside the users of users.model".to_owned()),
+        false => ("users.model", format!("users beside the log of {log}")),
+    };
+    document.refuse(key, ParseError::new(problem, ACCEPTED))
 }
 
 /// Nobody's browser holds back the requests of a log.

@@ -88,18 +88,32 @@ fn servers_logs_leave_out_heads_and_names() {
 }
 
 #[test]
-fn the_command_line_replaces_the_files_workload() {
+fn a_log_or_users_are_taken_back_before_the_other_takes_its_place() {
     let folder = folder();
-    let log = format!("log.file={}", folder.path().join("first.log").display());
-    let replayed = open("rwbp-128", &["users.model=zhou-2004".to_owned(), "users.duration=1 h".to_owned()]);
-    assert!(replayed.expect("users alone").users.is_some());
+    insta::assert_snapshot!(read(folder.path(), &["users.model=zhou-2004"]).expect_err("there is a log"), @r#"
+    --set: users.model = "zhou-2004": users beside the log of log.file
+      accepted: either users or a log: users.model=none takes back the users, log.file=none the log
+    "#);
+    let back = read(folder.path(), &["users.model=zhou-2004", "log.file=none"]).expect("there are users alone");
+    assert!(back.users.is_some() && back.log.is_none());
     let file = folder.path().join("users.toml");
     std::fs::write(&file, "version = 1\n[users]\nmodel = \"zhou-2004\"\n").expect("the folder can be written to");
-    let given = file.to_str().expect("a path in UTF-8");
-    let scenario = open(given, &[log]).expect("the log takes the users' place");
-    assert!(scenario.users.is_none() && scenario.log.is_some());
-    let back = read(folder.path(), &["users.model=zhou-2004"]).expect("the users take the log's place");
-    assert!(back.users.is_some() && back.log.is_none());
+    let [given, log] = [file, folder.path().join("first.log")].map(|path| path.to_str().expect("UTF-8").to_owned());
+    let log = format!("log.file={log}");
+    let error = open(&given, std::slice::from_ref(&log)).expect_err("there are users").to_string();
+    insta::assert_snapshot!(error.replace(&format!("{}/", folder.path().display()), ""), @r#"
+    --set: log.file = "first.log": a log beside the users of users.model
+      accepted: either users or a log: users.model=none takes back the users, log.file=none the log
+    "#);
+    let replayed = open(&given, &["users.model=none".to_owned(), log]).expect("there is a log alone");
+    assert!(replayed.users.is_none() && replayed.log.is_some());
+    let resolved = read(folder.path(), &[]).expect("it is a scenario").to_toml();
+    insta::assert_snapshot!(parse("mine", &resolved, &["users.model=zhou-2004".to_owned()]).expect_err("there is a log"), @r#"
+    --set: users.model = "zhou-2004": users beside the log of log.lines
+      accepted: either users or a log: users.model=none takes back the users, log.file=none the log
+    "#);
+    let taken_back = ["users.model=zhou-2004", "log.file=none"].map(str::to_owned);
+    assert!(parse("mine", &resolved, &taken_back).expect("there are users alone").log.is_none());
 }
 
 #[test]
@@ -138,7 +152,7 @@ fn what_is_wrong_is_told_with_its_place() {
     --set: log.lines = "x": two logs
       accepted: either log.file or log.lines
     "#);
-    insta::assert_snapshot!(refused(&["users.model=zhou-2004", "log.copies=1"]), @r#"
+    insta::assert_snapshot!(refused(&["log.file=none", "log.copies=1"]), @r#"
     mine.toml: log.file: missing
       accepted: a log beside the scenario, or a list of them, one for each day: file = "access.log"
     "#);
