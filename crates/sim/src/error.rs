@@ -10,6 +10,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
 /// The same where even the least possible time is long, as between planets: so many times that.
 pub(crate) const LONG_PATIENCE: u32 = 100;
 
+/// How long something is waited for that takes `least` at best.
+pub(crate) fn patience(least: Duration) -> Duration {
+    least.saturating_mul(LONG_PATIENCE).max(PATIENCE)
+}
+
 /// Packets after which a load counts as failed: an hour of full ones at 100 Mbit/s, with their ACKs, which take the simulator
 /// some ten seconds. Virtual time alone is no bound where a link is fast.
 pub(crate) const MOST_PACKETS: u64 = 50_000_000;
@@ -53,8 +58,8 @@ pub(crate) enum SimError {
         /// The far link was busy all the time.
         full: bool,
     },
-    #[error("none of the log's requests was answered within {} s of the last", PATIENCE.as_secs())]
-    NoAnswers,
+    #[error("none of the log's requests was answered within {} s of the last", .0.as_secs())]
+    NoAnswers(Duration),
     #[error("{0}")]
     NotCarried(&'static str),
     #[error(transparent)]

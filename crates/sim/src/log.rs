@@ -13,12 +13,13 @@
 
 use crate::architecture::Chain;
 use crate::client::{Arrival, Client};
-use crate::error::{PATIENCE, SimError};
+use crate::error::{SimError, patience};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
 use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
+use farhop_model::Limit;
 use farhop_scenario::{Log, Scenario, TcpConfig};
 use farhop_units::{Bytes, Instant};
 use farhop_web::logs::{Hosts, Raised, raised};
@@ -69,7 +70,7 @@ pub(crate) fn replay(
     let from = Instant::START + HEAD_START;
     let mut world = World::new((scenario, chain), seed, clients, Meter::of_many(from, span), Metrics::new(from));
     world.begin_trace(trace.take(run));
-    let measured = go(&mut world, requests, from + span, heard);
+    let measured = go(&mut world, requests, (from + span, patience_with(scenario)), heard);
     trace.put(world.end_trace());
     let (metrics, meter) = (world.metrics().clone(), world.network().meter());
     let Measured { carried, sessions } = measured?;
@@ -101,16 +102,21 @@ impl Measured {
     }
 }
 
+/// How long answers are waited for when the last request has come: no answer at all takes less than a reply of nothing.
+pub(crate) fn patience_with(scenario: &Scenario) -> Duration {
+    patience(Limit::of(scenario).of_reply(None, Bytes::ZERO))
+}
+
 /// Lets things happen until all requests are answered, or nobody would wait any longer.
 fn go(
     world: &mut World<'_>,
     requests: u64,
-    last: Instant,
+    (last, patience): (Instant, Duration),
     heard: &mut dyn FnMut(Duration, Duration),
 ) -> Result<Measured, SimError> {
     let (mut next_step, mut measured) = (Instant::START, None);
     while world.metrics().objects.count() < requests {
-        let Some(at) = world.step()?.filter(|at| *at <= last + PATIENCE) else { break };
+        let Some(at) = world.step()?.filter(|at| *at <= last + patience) else { break };
         world.check_size()?;
         if at > last && measured.is_none() {
             measured = Some(Measured::until(world, last));

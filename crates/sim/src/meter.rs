@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Length of an interval of one load: fine enough to show one round trip of a satellite link in ten steps or more.
 const OF_A_LOAD: Duration = Duration::from_millis(25);
+/// No more of them go into the least time that a load may take, which has longer ones otherwise: those between planets take days.
+const MOST_OF_A_LOAD: u32 = 14_400;
 /// Length of an interval of a measured time that is no longer than so many of them, a day.
 const USUAL: Duration = Duration::from_secs(1);
 const MOST: u32 = 86_400;
@@ -46,9 +48,9 @@ pub(crate) struct Usage {
 }
 
 impl Meter {
-    /// Counts interval by interval for one load, from the beginning.
-    pub(crate) const fn of_load() -> Self {
-        Self::new(Instant::START, OF_A_LOAD, usize::MAX)
+    /// Counts interval by interval for one load that takes `least` at least, from the beginning.
+    pub(crate) fn of_load(least: Duration) -> Self {
+        Self::new(Instant::START, OF_A_LOAD.max(least / MOST_OF_A_LOAD), usize::MAX)
     }
 
     /// Counts what happens at `from` or later, in intervals of the `measured` time.
@@ -89,12 +91,16 @@ impl Meter {
             if at < self.from || place >= self.most {
                 return None;
             }
-            self.last = (place, self.from + self.length * u32::try_from(place).expect("there are fewer intervals"));
+            self.last = (place, self.start_of(place));
         }
         if self.intervals.len() <= place {
             self.intervals.resize(place + 1, Interval::default());
         }
         self.intervals.get_mut(place)
+    }
+
+    fn start_of(&self, place: usize) -> Instant {
+        self.from + self.length * u32::try_from(place).expect("there are fewer intervals")
     }
 
     /// All that was delivered.
@@ -107,16 +113,18 @@ impl Meter {
         self.peaks[direction as usize]
     }
 
-    /// The intervals from the beginning to the one that holds `end`, empty ones included.
-    pub(crate) fn samples(&self, end: Instant) -> Vec<LinkSample> {
-        let span = self.length.as_secs_f64();
+    /// The intervals from the one that holds `began` to the one that holds `end`, empty ones included, on a clock that begins at `began`. Of
+    /// the first one only the time since then counts: what was carried in it was carried then, as nothing else happens before a load.
+    pub(crate) fn samples(&self, began: Instant, end: Instant) -> Vec<LinkSample> {
         let sample = |place: usize| {
             let Interval { carried, .. } = self.intervals.get(place).copied().unwrap_or_default();
+            let start = self.start_of(place);
+            let span = (self.length - began.since(start)).as_secs_f64();
             let rate = |direction: Direction| carried[direction as usize].bits_f64() / span;
-            let start_s = (self.length * u32::try_from(place).expect("an hour has few intervals")).as_secs_f64();
+            let start_s = start.max(began).as_secs_f64() - began.as_secs_f64();
             LinkSample { start_s, span_s: span, down_bit_s: rate(Direction::Down), up_bit_s: rate(Direction::Up) }
         };
-        (0..=place_of(end - self.from, self.length)).map(sample).collect()
+        (place_of(began - self.from, self.length)..=place_of(end - self.from, self.length)).map(sample).collect()
     }
 
     /// What the whole intervals of the `measured` time were like.
@@ -175,12 +183,22 @@ mod tests {
 
     #[test]
     fn samples_hold_every_bit_counted() {
-        let mut meter = Meter::of_load();
+        let mut meter = Meter::of_load(Duration::ZERO);
         count_some(&mut meter);
-        let samples = meter.samples(at(60));
+        let samples = meter.samples(at(0), at(60));
         assert_eq!(samples.len(), 3);
         let rates: Vec<_> = samples.iter().map(|sample| (sample.down_bit_s.round(), sample.up_bit_s.round())).collect();
         assert_eq!(rates, [(320_000.0, 0.0), (160_000.0, 0.0), (0.0, 16640.0)]);
+    }
+
+    #[test]
+    fn a_load_of_days_has_longer_samples_which_begin_with_it() {
+        let mut meter = Meter::of_load(Duration::from_secs(4 * 14_400));
+        meter.count(at(3500), Direction::Down, Bytes::new(1000));
+        meter.count(at(4000), Direction::Down, Bytes::new(2000));
+        let samples = meter.samples(at(3000), at(7999));
+        let told: Vec<_> = samples.iter().map(|sample| (sample.start_s, sample.span_s, sample.down_bit_s)).collect();
+        assert_eq!(told, [(0.0, 1.0, 8000.0), (1.0, 4.0, 4000.0)]);
     }
 
     #[test]

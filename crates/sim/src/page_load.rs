@@ -2,14 +2,14 @@
 
 use crate::architecture::Chain;
 use crate::client::Client;
-use crate::error::{LONG_PATIENCE, MOST_PACKETS, PATIENCE, SimError};
+use crate::error::{MOST_PACKETS, SimError, patience};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::network::Traffic;
 use crate::programs::Browser;
 use crate::trace::Slot;
 use crate::world::World;
-use farhop_results::{Architecture, CacheState, LinkSample, Load, ObjectTiming, Source};
+use farhop_results::{Architecture, CacheState, Load, ObjectTiming, Source};
 use farhop_scenario::Scenario;
 use farhop_units::Instant;
 use std::time::Duration;
@@ -35,16 +35,14 @@ pub(crate) fn load(
     check_bounds(scenario)?;
     let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
     let client = Client::once(0, scenario.page.clone());
-    let mut world = World::new((scenario, chain), seed, vec![client], Meter::of_load(), Metrics::new(Instant::START));
+    let least = farhop_model::limit(scenario);
+    let (meter, metrics) = (Meter::of_load(least), Metrics::new(Instant::START));
+    let mut world = World::new((scenario, chain), seed, vec![client], meter, metrics);
     world.begin_trace(trace.take(run));
-    let outcome = complete(&mut world, patience(scenario)).and_then(|()| conclude(&world, architecture, run));
+    let patience = patience(least);
+    let outcome = complete(&mut world, patience).and_then(|()| conclude(&world, architecture, run));
     trace.put(world.end_trace());
     outcome
-}
-
-/// Virtual time within which the page has to be there: an hour, or so many times the least possible.
-fn patience(scenario: &Scenario) -> Duration {
-    farhop_model::limit(scenario).saturating_mul(LONG_PATIENCE).max(PATIENCE)
 }
 
 /// Lets things happen until the page is there.
@@ -73,7 +71,7 @@ fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<O
         page_load_s: (end - began).as_secs_f64(),
         first_byte_s: (browser.first_byte().unwrap_or(end) - began).as_secs_f64(),
         objects: browser.timings().into_iter().map(|timing| since(began, timing)).collect(),
-        link: samples(world, began, end),
+        link: world.network().meter().samples(began, end),
     };
     let (events, Traffic { hops, .. }) = (world.event_count(), world.network().traffic());
     Ok(Outcome { load, end: end - began, events, hops })
@@ -92,28 +90,14 @@ fn since(began: Instant, timing: ObjectTiming) -> ObjectTiming {
     }
 }
 
-/// What the far link carried since `began`, a full second.
-fn samples(world: &World<'_>, began: Instant, end: Instant) -> Vec<LinkSample> {
-    let all = world.network().meter().samples(end).into_iter();
-    let began = began.as_secs_f64();
-    let later = all.map(|sample| LinkSample { start_s: sample.start_s - began, ..sample });
-    later.skip_while(|sample| sample.start_s < 0.0).collect()
-}
-
 /// The browser with its page, once that is complete.
 fn loaded<'a>(world: &'a World<'_>) -> Option<&'a Browser> {
     let client = &world.clients()[0];
     client.browser.as_deref().filter(|_| !client.is_loading)
 }
 
-/// Refuses what no load within the bounds can do, before trying.
+/// Refuses a page that no load within the bounds can carry, before trying.
 fn check_bounds(scenario: &Scenario) -> Result<(), SimError> {
     let bodies = scenario.page.total_bytes().get() / scenario.tcp.mss.get().max(1);
-    if farhop_model::limit(scenario) > PATIENCE {
-        Err(SimError::OutOfPatience(PATIENCE))
-    } else if bodies > MOST_PACKETS {
-        Err(SimError::TooManyPackets)
-    } else {
-        Ok(())
-    }
+    if bodies > MOST_PACKETS { Err(SimError::TooManyPackets) } else { Ok(()) }
 }

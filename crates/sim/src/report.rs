@@ -1,6 +1,6 @@
 //! From what was simulated to rows of the table.
 
-use crate::log::Replayed;
+use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times, half_width};
 use crate::population::Replication;
 use crate::trunk::rwbp;
@@ -107,7 +107,10 @@ fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
     let left = match (is_full(times.down_used) || is_full(times.up_used), times.unanswered) {
         (true, _) => "; the link cannot carry what the log asks for".to_owned(),
         (false, 0) => String::new(),
-        (false, count) => format!("; {} not answered within an hour of the last", counted(count, "request")),
+        (false, count) => {
+            let patience = log::patience_with(scenario).as_secs();
+            format!("; {} not answered within {patience} s of the last", counted(count, "request"))
+        }
     };
     let used = told_use(scenario, [times.down_used, times.up_used]);
     let copies = match log.copies {

@@ -170,7 +170,7 @@ impl<'a> Task<'a> {
             log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
         })?;
         if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
-            return Err(SimError::NoAnswers);
+            return Err(SimError::NoAnswers(log::patience_with(scenario)));
         }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation {

@@ -220,6 +220,18 @@ fn a_log_of_which_nothing_is_answered_has_no_row() {
     assert_eq!(reasons, ["none of the log's requests was answered within 3600 s of the last"]);
 }
 
+/// A request crosses the link once each way at least, for which an hour is short between planets.
+#[test]
+fn a_log_over_a_long_link_is_waited_for() {
+    let far = ["link.up.delay=30 min", "link.down.delay=30 min", "tcp.profile=linux"];
+    for architecture in ["direct", "multiplexed"] {
+        let architecture = format!("run.architectures={architecture}");
+        let times = times(&scenario(vec![record(0), record(900)], &[&far[..], &[&architecture]].concat()));
+        assert_eq!((times.answered, times.unanswered), (2, 0), "{architecture}");
+        assert!(times.sample_p50_s > 3600.0, "{architecture}: {times:?}");
+    }
+}
+
 #[test]
 fn one_absurd_reply_does_not_make_a_run_endless() {
     let mut records = vec![record(0), record(100)];
@@ -229,5 +241,5 @@ fn one_absurd_reply_does_not_make_a_run_endless() {
     assert_eq!((times.answered, times.unanswered), (1, 1));
     // It is the window that cannot, and within the second of the requests little has come.
     let note = row.note.expect("there is something to say");
-    assert!(note.contains("; 1 request not answered within an hour of the last") && !note.contains("cannot"), "{note}");
+    assert!(note.contains("; 1 request not answered within 3600 s of the last") && !note.contains("cannot"), "{note}");
 }

@@ -11,6 +11,7 @@ use farhop_results::Architecture;
 use farhop_web::users::User;
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::time::Duration;
 
 /// That every channel has delivered, dropped or holds each byte that it was given or has made, and the network each packet.
 fn check(network: &mut Network<Packet>) -> Result<(), TestCaseError> {
@@ -79,7 +80,7 @@ proptest! {
         let users = scenario.users.clone().expect("there are users");
         let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
         let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
-        let (meter, metrics) = (Meter::of_load(), Metrics::new(Instant::START));
+        let (meter, metrics) = (Meter::of_load(Duration::ZERO), Metrics::new(Instant::START));
         let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
         let mut largest = 0;
         while world.step().expect("connections can be opened").is_some_and(|at| at < Instant::START + users.duration) {

@@ -63,7 +63,7 @@ struct Net {
 
 impl Net {
     fn new(scenario: &Scenario, seed: u64) -> Self {
-        Self { network: Network::new(scenario, 2, seed, Meter::of_load()), events: Events::new() }
+        Self { network: Network::new(scenario, 2, seed, Meter::of_load(Duration::ZERO)), events: Events::new() }
     }
 
     fn send(&mut self, now: Instant, from: Side, route: Route, number: u64) {

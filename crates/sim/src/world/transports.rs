@@ -251,6 +251,7 @@ mod tests {
     use crate::metrics::Metrics;
     use farhop_results::Architecture;
     use farhop_units::Instant;
+    use std::time::Duration;
 
     /// The most that ever waited at the gateway's end of a leg while 3 MB came over a slow link from a fast server.
     fn most_waiting(architecture: Architecture, leg: u32) -> Bytes {
@@ -269,7 +270,7 @@ mod tests {
         let chain = Chain::of(architecture, scenario.prefetch_at);
         let client = Client::once(0, scenario.page.clone());
         let metrics = Metrics::new(Instant::START);
-        let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_load(), metrics);
+        let mut world = World::new((&scenario, chain), 1, vec![client], Meter::of_load(Duration::ZERO), metrics);
         let mut most = Bytes::ZERO;
         while world.step().expect("nothing fails").is_some() && world.metrics().pages.count() == 0 {
             let is_there = world.legs().opened() > u64::from(leg);
