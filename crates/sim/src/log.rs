@@ -16,6 +16,7 @@ use crate::client::{Arrival, Client};
 use crate::error::{SimError, patience};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
+use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
@@ -68,12 +69,12 @@ pub(crate) fn replay(
     let chain = chain.without_ends(scenario.wan.is_transparent());
     let (clients, requests, span) = clients(scenario, log);
     let from = Instant::START + HEAD_START;
-    let mut world = World::new((scenario, chain), seed, clients, Meter::of_many(from, span), Metrics::new(from));
+    let meter = Meter::of_many(from, span, report::rates(scenario));
+    let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
     world.begin_trace(trace.take(run));
-    let measured = go(&mut world, requests, (from + span, patience_with(scenario)), heard);
+    let sessions = go(&mut world, requests, (from + span, patience_with(scenario)), heard);
     trace.put(world.end_trace());
-    let (metrics, meter) = (world.metrics().clone(), world.network().meter());
-    let Measured { carried, sessions } = measured?;
+    let (metrics, meter, sessions) = (world.metrics().clone(), world.network().meter(), sessions?);
     Ok(Replayed {
         unanswered: requests - metrics.objects.count(),
         metrics,
@@ -81,7 +82,7 @@ pub(crate) fn replay(
         dropped: world.network().traffic().dropped_by_link,
         peak_sessions: world.legs().sessions().peak(),
         sessions,
-        carried,
+        carried: Direction::BOTH.map(|direction| meter.total(direction)),
         usage: meter.usage(span),
         span,
         events: world.event_count(),
@@ -89,44 +90,32 @@ pub(crate) fn replay(
     })
 }
 
-/// What the time from the first request to the last has shown.
-struct Measured {
-    carried: [Bytes; 2],
-    sessions: Histogram,
-}
-
-impl Measured {
-    fn until(world: &World<'_>, last: Instant) -> Self {
-        let carried = Direction::BOTH.map(|direction| world.network().meter().total(direction));
-        Self { carried, sessions: world.legs().sessions().until(last) }
-    }
-}
-
 /// How long answers are waited for when the last request has come: no answer at all takes less than a reply of nothing.
 pub(crate) fn patience_with(scenario: &Scenario) -> Duration {
     patience(Limit::of(scenario).of_reply(None, Bytes::ZERO))
 }
 
-/// Lets things happen until all requests are answered, or nobody would wait any longer.
+/// Lets things happen until all requests are answered, or nobody would wait any longer; returns for how many ns until the last request there
+/// were how many connections to servers.
 fn go(
     world: &mut World<'_>,
     requests: u64,
     (last, patience): (Instant, Duration),
     heard: &mut dyn FnMut(Duration, Duration),
-) -> Result<Measured, SimError> {
-    let (mut next_step, mut measured) = (Instant::START, None);
+) -> Result<Histogram, SimError> {
+    let (mut next_step, mut sessions) = (Instant::START, None);
     while world.metrics().objects.count() < requests {
         let Some(at) = world.step()?.filter(|at| *at <= last + patience) else { break };
         world.check_size()?;
-        if at > last && measured.is_none() {
-            measured = Some(Measured::until(world, last));
+        if at > last && sessions.is_none() {
+            sessions = Some(world.legs().sessions().until(last));
         }
         if at >= next_step {
             next_step = at + (last - Instant::START) / STEPS;
             heard(at - Instant::START, last - Instant::START);
         }
     }
-    Ok(measured.unwrap_or_else(|| Measured::until(world, last)))
+    Ok(sessions.unwrap_or_else(|| world.legs().sessions().until(last)))
 }
 
 /// A client for each server, how many requests they make, and the time from the first to the last.

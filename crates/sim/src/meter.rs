@@ -1,11 +1,15 @@
 //! What the far link delivers and what waits for it over time, in intervals of equal length, and in all.
 //!
+//! A packet counts when it has crossed, with what it took of the link's rate: of one that crossed just after a measured time began, most was
+//! sent before, and of one that crosses just after its end most was sent in it. So nothing is used more than fully, however short the
+//! time and however slow the link. What jitter delays counts as sent later than it was.
+//!
 //! Packets need not be counted in the order of their times: what goes through lanes at once is counted ahead of them.
 
 use crate::metrics::Histogram;
 use farhop_link::Direction;
 use farhop_results::LinkSample;
-use farhop_units::{Bytes, Instant};
+use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
 /// Length of an interval of one load: fine enough to show one round trip of a satellite link in ten steps or more.
@@ -15,12 +19,18 @@ const MOST_OF_A_LOAD: u32 = 14_400;
 /// Length of an interval of a measured time that is no longer than so many of them, a day.
 const USUAL: Duration = Duration::from_secs(1);
 const MOST: u32 = 86_400;
+/// No segment is larger: what crossed so long after an interval began as this takes was all sent in it.
+const LARGEST: Bytes = Bytes::new(9000);
 
 /// Bytes delivered, and the most that waited, down and up.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
-    /// What happens before does not count but in the peaks.
+    /// What happens before does not count but in the peaks, and what happens later than the end not in the total.
     from: Instant,
+    end: Instant,
+    /// At which packets are sent, down and up, if anything limits that; and how long the largest takes.
+    rates: [Option<Rate>; 2],
+    longest: [Duration; 2],
     /// Length of an interval.
     length: Duration,
     /// What happens after so many does not count in them.
@@ -48,29 +58,56 @@ pub(crate) struct Usage {
 }
 
 impl Meter {
-    /// Counts interval by interval for one load that takes `least` at least, from the beginning.
+    /// Counts interval by interval for one load that takes `least` at least, from the beginning, each packet at once.
     pub(crate) fn of_load(least: Duration) -> Self {
-        Self::new(Instant::START, OF_A_LOAD.max(least / MOST_OF_A_LOAD), usize::MAX)
+        let length = OF_A_LOAD.max(least / MOST_OF_A_LOAD);
+        Self::new((Instant::START, Instant::START + Duration::MAX), (length, usize::MAX), [None; 2])
     }
 
-    /// Counts what happens at `from` or later, in intervals of the `measured` time.
-    pub(crate) fn of_many(from: Instant, measured: Duration) -> Self {
+    /// Counts what happens at `from` or later, in intervals of the `measured` time; serializers send at these rates down and up.
+    pub(crate) fn of_many(from: Instant, measured: Duration, rates: [Option<Rate>; 2]) -> Self {
         let length = USUAL.max(measured / MOST);
-        Self::new(from, length, whole(measured, length))
+        Self::new((from, from + measured), (length, whole(measured, length)), rates)
     }
 
-    const fn new(from: Instant, length: Duration, most: usize) -> Self {
+    fn new((from, end): (Instant, Instant), (length, most): (Duration, usize), rates: [Option<Rate>; 2]) -> Self {
         let (last, none) = ((0, from), [Bytes::ZERO; 2]);
-        Self { from, length, most, intervals: Vec::new(), last, total: none, peaks: none }
+        let longest = rates.map(|rate| takes(rate, LARGEST));
+        Self { from, end, rates, longest, length, most, intervals: Vec::new(), last, total: none, peaks: none }
     }
 
     /// A packet of `bytes` left the link at `at`.
+    #[inline]
     pub(crate) fn count(&mut self, at: Instant, direction: Direction, bytes: Bytes) {
-        if at >= self.from {
-            self.total[direction as usize] += bytes;
+        let (place, begin) = self.last;
+        let is_known = bytes <= LARGEST && at >= begin + self.longest[direction as usize];
+        let is_within = is_known && at < begin + self.length && at <= self.end;
+        match self.intervals.get_mut(place) {
+            Some(interval) if is_within => {
+                interval.carried[direction as usize] += bytes;
+                self.total[direction as usize] += bytes;
+            }
+            _ => self.count_parts(at, direction, bytes),
         }
-        if let Some(interval) = self.interval(at) {
-            interval.carried[direction as usize] += bytes;
+    }
+
+    /// The same where parts of it may have been sent in several intervals, or not in the measured time.
+    fn count_parts(&mut self, at: Instant, direction: Direction, bytes: Bytes) {
+        if at < self.from {
+            return;
+        }
+        let takes = takes(self.rates[direction as usize], bytes);
+        let sent = |until| sent_by(until, (at, takes), bytes);
+        // What happens at the end itself is within the measured time.
+        let counted = if at <= self.end { bytes } else { sent(self.end) };
+        self.total[direction as usize] += counted - sent(self.from);
+        let first = place_of((at - self.from).saturating_sub(takes), self.length);
+        for place in first..=place_of(at - self.from, self.length).min(self.most.saturating_sub(1)) {
+            let begin = self.start_of(place);
+            let part = sent(begin + self.length) - sent(begin);
+            if let Some(interval) = self.interval(begin) {
+                interval.carried[direction as usize] += part;
+            }
         }
     }
 
@@ -103,7 +140,7 @@ impl Meter {
         self.from + self.length * u32::try_from(place).expect("there are fewer intervals")
     }
 
-    /// All that was delivered.
+    /// All that was delivered in the measured time.
     pub(crate) const fn total(&self, direction: Direction) -> Bytes {
         self.total[direction as usize]
     }
@@ -156,6 +193,24 @@ impl Usage {
     }
 }
 
+/// How long a packet takes the serializer.
+fn takes(rate: Option<Rate>, bytes: Bytes) -> Duration {
+    rate.map_or(Duration::ZERO, |rate| rate.transmission_time(bytes))
+}
+
+/// How much was sent before a time of a packet that has crossed at `at`, and took so long to send.
+fn sent_by(until: Instant, (at, takes): (Instant, Duration), bytes: Bytes) -> Bytes {
+    let left = at.since(until);
+    if until > at {
+        bytes
+    } else if left >= takes {
+        Bytes::ZERO
+    } else {
+        let part = u128::from(bytes.get()) * (takes - left).as_nanos() / takes.as_nanos();
+        Bytes::new(u64::try_from(part).unwrap_or(u64::MAX))
+    }
+}
+
 /// How many whole intervals of this length there are in a time.
 fn whole(time: Duration, length: Duration) -> usize {
     place_of(time, length)
@@ -202,8 +257,22 @@ mod tests {
     }
 
     #[test]
+    fn no_time_is_used_more_than_fully() {
+        // A packet of 1250 B each 10 s, one after the other from 3 s before the measured time on.
+        let rate = Rate::from_bits_per_second(1000).expect("it is not zero");
+        let measured = Duration::from_millis(12_500);
+        let mut meter = Meter::of_many(at(3000), measured, [Some(rate); 2]);
+        for end in [10_000, 20_000, 30_000] {
+            meter.count(at(end), Direction::Down, Bytes::new(1250));
+        }
+        assert_eq!(meter.total(Direction::Down).get(), 1562, "1000 bit/s for 12.5 s");
+        let carried = &meter.usage(measured).carried[Direction::Down as usize];
+        assert_eq!((carried.count(), carried.least(), carried.most()), (12, 125, 125));
+    }
+
+    #[test]
     fn totals_begin_when_they_are_asked_for() {
-        let mut meter = Meter::of_many(at(25), Duration::from_secs(1));
+        let mut meter = Meter::of_many(at(25), Duration::from_secs(1), [None; 2]);
         count_some(&mut meter);
         assert_eq!(Direction::BOTH.map(|direction| meter.total(direction).get()), [500, 52]);
     }
@@ -211,7 +280,7 @@ mod tests {
     #[test]
     fn usage_is_that_of_whole_intervals_of_the_measured_time() {
         let measured = Duration::from_millis(3900);
-        let mut meter = Meter::of_many(at(500), measured);
+        let mut meter = Meter::of_many(at(500), measured, [None; 2]);
         for (ms, bytes) in [(499, 1), (500, 10), (1499, 20), (1500, 40), (3499, 80), (3500, 160), (1600, 320)] {
             meter.count(at(ms), Direction::Down, Bytes::new(bytes));
             meter.waits(at(ms), Direction::Up, Bytes::new(bytes));
@@ -229,7 +298,7 @@ mod tests {
     #[test]
     fn intervals_are_never_too_many() {
         let measured = Duration::from_secs(365 * 86_400);
-        let mut meter = Meter::of_many(at(0), measured);
+        let mut meter = Meter::of_many(at(0), measured, [None; 2]);
         meter.count(at(0) + (measured - Duration::from_secs(1)), Direction::Down, Bytes::new(1));
         meter.count(at(0) + measured * 9, Direction::Down, Bytes::new(1));
         let usage = meter.usage(measured);

@@ -75,7 +75,7 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     let Case { scenario, users, chain, trace } = *case;
     let from = Instant::START + users.warm_up;
     let clients = clients(scenario, users, seed);
-    let meter = Meter::of_many(from, users.measured());
+    let meter = Meter::of_many(from, users.measured(), report::rates(scenario));
     let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
     world.begin_trace(trace.take(run));
     world.runs_until(Instant::START + users.duration);

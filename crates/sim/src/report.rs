@@ -9,7 +9,7 @@ use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
 use farhop_tcp::Profile;
-use farhop_units::{Bytes, counted};
+use farhop_units::{Bytes, Rate, counted};
 use std::time::Duration;
 
 /// The share of a direction's rate above which its queue decides what users see.
@@ -250,6 +250,11 @@ fn use_by_log(scenario: &Scenario, all: &[Replayed]) -> [Option<f64>; 2] {
     })
 }
 
+/// At what rates the far link's serializers send, down and up; `None` if that is unlimited.
+pub(crate) fn rates(scenario: &Scenario) -> [Option<Rate>; 2] {
+    Direction::BOTH.map(|direction| direction.of(&scenario.link).peak_rate())
+}
+
 /// What all terminals together may send over the far link in a direction, in bit/s, or get; `None` if that is unlimited.
 pub(crate) fn capacity_for_users(scenario: &Scenario, direction: Direction) -> Option<f64> {
     let channels = match (direction, &scenario.link.access) {
@@ -261,7 +266,7 @@ pub(crate) fn capacity_for_users(scenario: &Scenario, direction: Direction) -> O
 
 /// What the one terminal of a log may.
 pub(crate) fn capacity_for_log(scenario: &Scenario, direction: Direction) -> Option<f64> {
-    direction.of(&scenario.link).peak_rate().map(farhop_units::Rate::as_f64)
+    rates(scenario)[direction as usize].map(Rate::as_f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]

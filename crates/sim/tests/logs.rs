@@ -151,6 +151,21 @@ fn a_load_that_the_link_cannot_carry_is_said_and_ends() {
     assert!(times.unanswered > 0 && times.answered + times.unanswered == 150, "{times:?}");
 }
 
+/// A packet that crosses as the measured time begins was sent before, most of it.
+#[test]
+fn a_slow_link_beside_a_burst_is_not_used_more_than_fully() {
+    let busy = ["link.down.rate=16 kbit/s", "link.up.rate=16 kbit/s", "multicast.rate=15 kbit/s"];
+    let records = || (0..10).map(|number| record(number * 300)).collect();
+    for architecture in ["run.architectures=direct", "run.architectures=multiplexed"] {
+        let times = times(&scenario(records(), &[&busy[..], &[architecture]].concat()));
+        let used = [times.down_used, times.up_used].map(|used| used.expect("rates are limited"));
+        let twice =
+            crate::times(&scenario(records(), &[&busy[..], &[architecture, "link.down.duplication=100 %"]].concat()));
+        assert!(twice.down_used.is_some_and(|used| used > 0.9 && used <= 1.0), "{architecture}: {twice:?}");
+        assert!(used[0] > 0.9 && used.iter().all(|used| *used <= 1.0), "{architecture}: {used:?}");
+    }
+}
+
 #[test]
 fn a_full_way_up_is_told_as_well_as_one_down() {
     let row = row(&some(&["link.up.rate=1 kbit/s", "link.up.queue=unlimited"]));

@@ -352,7 +352,8 @@ impl<P: Content> Network<P> {
             return;
         }
         self.traffic.hops += self.spans[span].hops(parcel.from.direction());
-        if span == FAR {
+        // A copy is made behind the serializer, whose time it does not take.
+        if span == FAR && parcel.standing != Standing::Copy {
             self.count(now, parcel);
         }
     }
