@@ -15,6 +15,13 @@ pub(crate) fn patience(least: Duration) -> Duration {
     least.saturating_mul(LONG_PATIENCE).max(PATIENCE)
 }
 
+/// A time in s as notes tell it, to the millisecond.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53 ms")]
+pub(crate) fn seconds(span: Duration) -> String {
+    let micros = span.as_micros() + 500;
+    format!("{} s", (micros / 1000) as f64 / 1000.0)
+}
+
 /// Packets after which a load counts as failed: an hour of full ones at 100 Mbit/s, with their ACKs, which take the simulator
 /// some ten seconds. Virtual time alone is no bound where a link is fast.
 pub(crate) const MOST_PACKETS: u64 = 50_000_000;
@@ -47,7 +54,7 @@ pub(crate) enum SimError {
     TooManyShared { each: usize, terminals: usize },
     #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what the users want", .0.as_secs())]
     TooManyHeld(Duration),
-    #[error("no page that was asked for from {} s on was complete at {} s{}", .from.as_secs_f64(), .end.as_secs_f64(), if *.full {
+    #[error("no page that was asked for from {} on was complete at {}{}", seconds(*.from), seconds(*.end), if *.full {
         ": the network cannot carry what the users want"
     } else {
         ""
@@ -58,7 +65,7 @@ pub(crate) enum SimError {
         /// The far link was busy all the time.
         full: bool,
     },
-    #[error("none of the log's requests was answered within {} s of the last", .0.as_secs())]
+    #[error("none of the log's requests was answered within {} of the last", seconds(*.0))]
     NoAnswers(Duration),
     #[error("{0}")]
     NotCarried(&'static str),

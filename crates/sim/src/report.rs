@@ -1,5 +1,6 @@
 //! From what was simulated to rows of the table.
 
+use crate::error::seconds;
 use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times, half_width};
 use crate::population::Replication;
@@ -108,15 +109,15 @@ fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
         (true, _) => "; the link cannot carry what the log asks for".to_owned(),
         (false, 0) => String::new(),
         (false, count) => {
-            let patience = log::patience_with(scenario).as_secs();
-            format!("; {} not answered within {patience} s of the last", counted(count, "request"))
+            let patience = log::patience_with(scenario);
+            format!("; {} not answered within {} of the last", counted(count, "request"), seconds(patience))
         }
     };
     let used = told_use(scenario, [times.down_used, times.up_used]);
     let copies = match log.copies {
         0 => String::new(),
-        1 => format!(" and a copy {} s later", log.shift.as_secs_f64()),
-        copies => format!(" and {copies} copies, {} s apart", log.shift.as_secs_f64()),
+        1 => format!(" and a copy {} later", seconds(log.shift)),
+        copies => format!(" and {copies} copies, {} apart", seconds(log.shift)),
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(

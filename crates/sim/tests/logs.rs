@@ -167,6 +167,15 @@ fn a_slow_link_beside_a_burst_is_not_used_more_than_fully() {
 }
 
 #[test]
+fn notes_tell_times_to_the_millisecond() {
+    let mut raised = some(&[]);
+    let log = raised.log.as_mut().expect("it has a log");
+    (log.copies, log.shift) = (3, Duration::from_nanos(5_850_762_376));
+    let note = row(&raised).note.expect("it has one");
+    assert!(note.contains(" and 3 copies, 5.851 s apart; link down"), "{note}");
+}
+
+#[test]
 fn a_full_way_up_is_told_as_well_as_one_down() {
     let row = row(&some(&["link.up.rate=1 kbit/s", "link.up.queue=unlimited"]));
     assert!(row.log.and_then(|log| log.up_used).is_some_and(|used| used > 0.95), "{row:?}");
