@@ -107,7 +107,7 @@ pub struct Row {
 pub struct RequestTimes {
     /// Requests of the sample that were answered: those of the log itself, which are the same however its load is raised.
     pub sample_count: u64,
-    /// Median of their times from the request's arrival to the reply's last byte, in s.
+    /// Median of their times from the request's arrival to the reply's last byte, in s; where some were not answered the row's time is more.
     pub sample_p50_s: f64,
     /// 95th percentile of these times, in s.
     pub sample_p95_s: f64,

@@ -67,6 +67,19 @@ pub(crate) enum SimError {
     },
     #[error("none of the log's requests was answered within {} of the last", seconds(*.0))]
     NoAnswers(Duration),
+    #[error(
+        "{answered} of the log's own {asked} requests were answered within {} of the last, so that half of them took longer than is known\
+         {used}{}",
+        seconds(*.patience), if *.full { "; the link cannot carry what the log asks for" } else { "" }
+    )]
+    NoMedian {
+        answered: u64,
+        asked: u64,
+        patience: Duration,
+        /// How much of the link was used, as notes tell it.
+        used: String,
+        full: bool,
+    },
     #[error("{0}")]
     NotCarried(&'static str),
     #[error(transparent)]

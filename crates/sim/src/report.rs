@@ -1,6 +1,6 @@
 //! From what was simulated to rows of the table.
 
-use crate::error::seconds;
+use crate::error::{SimError, seconds};
 use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times, half_width};
 use crate::population::Replication;
@@ -29,18 +29,28 @@ pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
 }
 
-/// The row of a log: all requests of all runs.
-pub(crate) fn of_log((scenario, log): (&Scenario, &Log), architecture: Architecture, all: &[Replayed]) -> Row {
+/// The row of a log: all requests of all runs. Its time is the median of all requests of the log's own, of which those without an answer took
+/// longer than all others; where that is one of them it is unknown.
+pub(crate) fn of_log(
+    (scenario, log): (&Scenario, &Log),
+    architecture: Architecture,
+    all: &[Replayed],
+) -> Result<Row, SimError> {
     let mut metrics = Metrics::default();
     all.iter().for_each(|replayed| metrics.merge(&replayed.metrics));
     let times = request_times(scenario, &metrics, all);
-    let sample = log.records.iter().filter(|record| record.layer == 0);
-    let bytes: Bytes = sample.clone().map(|record| record.reply_bytes).sum();
-    let mean_bits = bytes.bits_f64() / f64::from(u32::try_from(sample.count()).unwrap_or(u32::MAX));
+    let asked = (log.records.iter().filter(|record| record.layer == 0).count() * all.len()) as u64;
+    let median = metrics.pages.percentile_among(50, asked).ok_or_else(|| SimError::NoMedian {
+        answered: times.sample_count,
+        asked,
+        patience: log::patience_with(scenario),
+        used: told_use(scenario, [times.down_used, times.up_used]),
+        full: is_overloaded_by_log(&times),
+    })?;
     let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, &times));
-    let times_of = (&metrics, times.sample_p50_s, mean_bits / times.sample_mean_s);
+    let times_of = (&metrics, median, metrics.bytes.bits_f64() / metrics.pages.sum());
     let limit_s = limit_of_log(scenario, log);
-    Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) }
+    Ok(Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) })
 }
 
 /// What half of a log's own requests would take at best.
@@ -105,10 +115,10 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
 }
 
 fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
-    let left = match (is_full(times.down_used) || is_full(times.up_used), times.unanswered) {
-        (true, _) => "; the link cannot carry what the log asks for".to_owned(),
-        (false, 0) => String::new(),
-        (false, count) => {
+    let overload = if is_overloaded_by_log(times) { "; the link cannot carry what the log asks for" } else { "" };
+    let left = match times.unanswered {
+        0 => String::new(),
+        count => {
             let patience = log::patience_with(scenario);
             format!("; {} not answered within {} of the last", counted(count, "request"), seconds(patience))
         }
@@ -121,7 +131,7 @@ fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}{used}; at most {} to servers and {} waiting; the link dropped {}{left}{read}",
+        "{}{copies}{used}; at most {} to servers and {} waiting; the link dropped {}{overload}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
@@ -215,6 +225,11 @@ fn needs(peaks: &Peaks) -> String {
 /// Whether a replication left the link no time in one of its directions.
 pub(crate) fn is_overloaded(scenario: &Scenario, users: &Users, replication: &Replication) -> bool {
     use_of_the_link(scenario, users, std::slice::from_ref(replication)).into_iter().any(is_full)
+}
+
+/// Whether the link had no time left in one of its directions.
+fn is_overloaded_by_log(times: &RequestTimes) -> bool {
+    is_full(times.down_used) || is_full(times.up_used)
 }
 
 fn is_full(share: Option<f64>) -> bool {

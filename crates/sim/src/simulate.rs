@@ -174,7 +174,7 @@ impl<'a> Task<'a> {
         }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation {
-            rows: vec![report::of_log((scenario, log), architecture, &all)],
+            rows: vec![report::of_log((scenario, log), architecture, &all)?],
             distributions: distributions::of_log(scenario, architecture, &all),
             ..cost
         })

@@ -81,6 +81,18 @@ impl Histogram {
         self.percentiles([percent]).next().unwrap_or(0)
     }
 
+    /// The same of so many values, of which those that were not counted are greater; `None` if it is one of these.
+    pub(crate) fn percentile_among(&self, percent: u64, all: u64) -> Option<u64> {
+        let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+        let mut counted = 0;
+        let holds = |count: &u64| {
+            counted += u128::from(*count);
+            counted >= rank
+        };
+        let bucket = self.buckets.iter().position(holds)?;
+        Some(middle(bucket).min(self.most).max(self.least))
+    }
+
     /// The same of several per cents, ascending.
     pub(crate) fn percentiles(&self, percents: impl IntoIterator<Item = u64>) -> impl Iterator<Item = u64> {
         let mut buckets = (0..).zip(&self.buckets);
@@ -116,6 +128,12 @@ impl Times {
     /// The times in ns.
     pub(crate) fn nanos(&self) -> &Histogram {
         &self.0
+    }
+
+    /// The time in s that so many per cent of `all` do not exceed, of which those that were not counted took longer; `None` if it is one of
+    /// these.
+    pub(crate) fn percentile_among(&self, percent: u64, all: u64) -> Option<f64> {
+        self.0.percentile_among(percent, all).map(|nanos| Duration::from_nanos(nanos).as_secs_f64())
     }
 
     /// Mean in s; zero without times.
@@ -207,6 +225,17 @@ mod tests {
             let mut parts = of(&values[..cut]);
             parts.merge(&of(&values[cut..]));
             prop_assert_eq!(parts, of(&values));
+        }
+
+        #[test]
+        fn what_was_not_counted_is_greater_than_all_that_was(
+            values in prop::collection::vec(0_u64..2000, 0..30), more in 0_u64..30, percent in 1_u64..=100
+        ) {
+            let mut all = values.clone();
+            all.resize(values.len() + more as usize, 5000);
+            let whole = of(&all).percentile(percent);
+            let expected = (whole < 5000 && !all.is_empty()).then_some(whole);
+            prop_assert_eq!(of(&values).percentile_among(percent, all.len() as u64), expected);
         }
 
         #[test]
