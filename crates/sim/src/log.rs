@@ -21,9 +21,9 @@ use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
 use farhop_model::Limit;
-use farhop_scenario::{Log, Scenario, TcpConfig};
+use farhop_scenario::{HEADER_BYTES, Log, Profile, Scenario, TcpConfig};
 use farhop_units::{Bytes, Instant};
-use farhop_web::logs::{Hosts, Raised, raised};
+use farhop_web::logs::{Hosts, LogRecord, Raised, raised};
 use farhop_web::{Object, Page};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -118,6 +118,39 @@ fn go(
     Ok(sessions.unwrap_or_else(|| world.legs().sessions().until(last)))
 }
 
+/// What share of the link's rates down and up the log asks for from its first request to its last: above one the link cannot keep up, however
+/// little of it connections get to use. `None` where a rate is unlimited, or the requests come at once.
+///
+/// Of each request and reply, with the headers of packets as large as any, counts what could be carried before the last request comes, when
+/// the link has nothing else to do: what a burst leaves for later is not asked for in that time.
+pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
+    let (limit, mss) = (Limit::of(scenario), scenario.tcp.mss.max(TcpConfig::of(Profile::Linux).mss));
+    let all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
+    let times = all.iter().map(|raised| raised.at);
+    let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return [None; 2] };
+    Direction::BOTH.map(|direction| {
+        let capacity = report::capacity_for_log(scenario, direction)?;
+        let asked: f64 = all
+            .iter()
+            .map(|Raised { record, at, .. }| {
+                let request = record.request_bytes.unwrap_or(scenario.http.request_bytes);
+                let bytes = if direction == Direction::Down { record.reply_bytes } else { request };
+                let packets = bytes.get().div_ceil(mss.get());
+                let wire = bytes.bits_f64() + HEADER_BYTES.bits_f64() * report::as_f64(packets);
+                let begins = limit.of_reply(Some(request), Bytes::ZERO) + takes(record, log);
+                let room = (last - *at).saturating_sub(begins).as_secs_f64() * capacity;
+                wire.min(room)
+            })
+            .sum();
+        Some(asked / (capacity * (last - first).as_secs_f64())).filter(|share| share.is_finite())
+    })
+}
+
+/// From a request's arrival at its server to the end of the reply there.
+fn takes(record: &LogRecord, log: &Log) -> Duration {
+    record.duration.unwrap_or_default().mul_f64(log.server_time)
+}
+
 /// A client for each server, how many requests they make, and the time from the first to the last.
 fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
     let begin = log.records.first().map(|record| record.at).unwrap_or_default();
@@ -128,7 +161,7 @@ fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
     for raised in &all {
         let server = servers.entry(raised.record.host().unwrap_or(Page::HOST)).or_default();
         server.objects.push(object(raised));
-        let takes = raised.record.duration.unwrap_or_default().mul_f64(log.server_time);
+        let takes = takes(raised.record, log);
         let at = Instant::START + HEAD_START + (raised.at - begin);
         server.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
     }

@@ -45,7 +45,7 @@ pub(crate) fn of_log(
         asked,
         patience: log::patience_with(scenario),
         used: told_use(scenario, [times.down_used, times.up_used]),
-        full: is_overloaded_by_log(&times),
+        full: is_overloaded_by_log((scenario, log), &times),
     })?;
     let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, &times));
     let times_of = (&metrics, median, metrics.bytes.bits_f64() / metrics.pages.sum());
@@ -115,7 +115,8 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
 }
 
 fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
-    let overload = if is_overloaded_by_log(times) { "; the link cannot carry what the log asks for" } else { "" };
+    let overload =
+        if is_overloaded_by_log((scenario, log), times) { "; the link cannot carry what the log asks for" } else { "" };
     let left = match times.unanswered {
         0 => String::new(),
         count => {
@@ -227,9 +228,10 @@ pub(crate) fn is_overloaded(scenario: &Scenario, users: &Users, replication: &Re
     use_of_the_link(scenario, users, std::slice::from_ref(replication)).into_iter().any(is_full)
 }
 
-/// Whether the link had no time left in one of its directions.
-fn is_overloaded_by_log(times: &RequestTimes) -> bool {
-    is_full(times.down_used) || is_full(times.up_used)
+/// Whether the link had no time left in one of its directions, or was asked for more than all it has.
+fn is_overloaded_by_log((scenario, log): (&Scenario, &Log), times: &RequestTimes) -> bool {
+    let is_asked_too_much = || log::demand(scenario, log).into_iter().flatten().any(|share| share > 1.0);
+    is_full(times.down_used) || is_full(times.up_used) || is_asked_too_much()
 }
 
 fn is_full(share: Option<f64>) -> bool {

@@ -180,6 +180,30 @@ fn a_log_of_which_most_is_not_answered_has_no_median() {
     assert!(told.iter().all(|told| reason.contains(told)), "{reason}");
 }
 
+/// One connection to each host cannot fill the link, and all the same the log asks for more than it has.
+#[test]
+fn a_load_above_the_links_rate_is_said_though_windows_leave_it_time() {
+    let told = |rate: &str| {
+        let mut scenario = some(&["http.version=2", "tcp.max_window=8 kB", rate]);
+        scenario.log.as_mut().expect("it has a log").copies = 99;
+        let row = row(&scenario);
+        let used = row.log.and_then(|log| log.down_used).expect("its rate is limited");
+        (used, row.note.expect("it has one").contains("the link cannot carry what the log asks for"))
+    };
+    let (used, is_told) = told("link.down.rate=2400 kbit/s");
+    assert!(used < 0.9 && is_told, "{used}");
+    let (used, is_told) = told("link.down.rate=3200 kbit/s");
+    assert!(used < 0.9 && !is_told, "the link could carry it: {used}");
+}
+
+/// What a burst leaves for later is no overload, however short the log is.
+#[test]
+fn a_burst_that_ends_is_no_overload() {
+    let burst = (0..20).map(|number| record(number * 10)).collect();
+    let note = row(&scenario(burst, &["link.down.rate=256 kbit/s"])).note.expect("it has one");
+    assert!(!note.contains("cannot carry"), "{note}");
+}
+
 /// A packet that crosses as the measured time begins was sent before, most of it.
 #[test]
 fn a_slow_link_beside_a_burst_is_not_used_more_than_fully() {
