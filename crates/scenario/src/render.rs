@@ -7,6 +7,7 @@ use crate::words::{self, spell};
 use core::fmt::{Display, Write};
 use core::iter;
 use farhop_link::{ChannelConfig, DirectionConfig};
+use farhop_tcp::ByteCounting;
 use farhop_units::duration;
 use farhop_web::logs::to_squid;
 use farhop_web::{HttpConfig, Records};
@@ -53,6 +54,7 @@ impl Scenario {
                 ("first_ack", quoted(spell(words::FIRST_ACK, &tcp.first_ack))),
                 ("sack", quoted(spell(words::SWITCH, &tcp.sack))),
                 ("ecn", quoted(spell(words::SWITCH, &tcp.ecn))),
+                ("byte_counting", byte_counting(tcp.byte_counting)),
             ],
         )
     }
@@ -199,6 +201,13 @@ fn comments(notes: &[String]) -> String {
 /// A text of several lines.
 fn block(text: &str) -> String {
     format!("\"\"\"\n{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn byte_counting(counting: ByteCounting) -> String {
+    match counting {
+        ByteCounting::Segments(most) => most.to_string(),
+        word => quoted(spell(words::BYTE_COUNTING, &word)),
+    }
 }
 
 fn limited(value: Option<impl Display>) -> String {

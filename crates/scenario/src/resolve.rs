@@ -5,7 +5,7 @@ use crate::reader::{Document, ValueError};
 use crate::scenario::{RunConfig, RwbpSettings, Scenario, typical_page};
 use crate::{log, multicast, network, users, words};
 use farhop_results::Architecture;
-use farhop_tcp::{Profile, TcpConfig};
+use farhop_tcp::{ByteCounting, Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
 use farhop_web::har::{Graph, GraphError, Har};
 use farhop_web::{HttpConfig, HttpVersion, MOST_RECORD_BYTES, Page, PageError, Tls};
@@ -159,6 +159,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     let first_ack = document.get("tcp.first_ack", |text| words::choose(words::FIRST_ACK, text))?;
     let sack = document.get("tcp.sack", |text| words::choose(words::SWITCH, text))?;
     let ecn = document.get("tcp.ecn", |text| words::choose(words::SWITCH, text))?;
+    let byte_counting = document.get("tcp.byte_counting", byte_counting)?;
     Ok(TcpConfig {
         congestion: congestion.unwrap_or(defaults.congestion),
         initial_window: initial_window
@@ -169,8 +170,20 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
         first_ack: first_ack.unwrap_or(defaults.first_ack),
         sack: sack.unwrap_or(defaults.sack),
         ecn: ecn.unwrap_or(defaults.ecn),
+        byte_counting: byte_counting.unwrap_or(defaults.byte_counting),
         ..defaults
     })
+}
+
+/// RFC 3465 allows a limit of one or two segments; more tells what it is for.
+fn byte_counting(text: &str) -> Result<ByteCounting, ParseError> {
+    const MOST: u64 = 1000;
+    const ACCEPTED: &str = "\"packets\", a whole number of segments from 1 to 1000, e.g. 2, or \"unlimited\"";
+    let refused = |_| ParseError::new("no way to count", ACCEPTED);
+    match number(text, 1, MOST) {
+        Ok(segments) => Ok(ByteCounting::Segments(u16::try_from(segments).expect("at most 1000"))),
+        Err(_) => words::choose(words::BYTE_COUNTING, text).map_err(refused),
+    }
 }
 
 /// The page, and how it was read; the typical one if there is none.

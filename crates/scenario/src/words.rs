@@ -2,7 +2,7 @@
 
 use crate::scenario::PrefetchSide;
 use farhop_results::Architecture;
-use farhop_tcp::{Congestion, FirstAck, Profile};
+use farhop_tcp::{ByteCounting, Congestion, FirstAck, Profile};
 use farhop_units::{ParseError, suggestion};
 use farhop_web::logs::Strictness;
 use farhop_web::{Dns, HttpVersion, Tls};
@@ -44,6 +44,10 @@ pub(crate) const PREFETCH_AT: &[Word<PrefetchSide>] =
     &[("terminal", PrefetchSide::Near), ("gateway", PrefetchSide::Far)];
 
 pub(crate) const BROKEN_LINES: &[Word<Strictness>] = &[("skip", Strictness::Skip), ("refuse", Strictness::Refuse)];
+
+/// What counts in slow start but a number of segments.
+pub(crate) const BYTE_COUNTING: &[Word<ByteCounting>] =
+    &[("packets", ByteCounting::Packets), ("unlimited", ByteCounting::Unlimited)];
 
 /// Reads one of `words`.
 pub(crate) fn choose<T: Copy>(words: &[Word<T>], text: &str) -> Result<T, ParseError> {

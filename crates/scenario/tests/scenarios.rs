@@ -1,6 +1,6 @@
 //! Scenario files as users write them: shipped ones, wrong ones, and the way back to text.
 
-use farhop_scenario::{Dns, QueueLimit, Scenario, ScenarioError, Tls, open, parse, shipped};
+use farhop_scenario::{ByteCounting, Dns, QueueLimit, Scenario, ScenarioError, Tls, open, parse, shipped};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -122,6 +122,26 @@ fn users_are_read_and_bring_a_page_with_them() {
     net.toml: users.model: missing
       accepted: who the users are, e.g. "zhou-2004"
     "#);
+}
+
+#[test]
+fn what_counts_of_an_acknowledgement_is_the_profiles_or_a_number_of_segments() {
+    let read = |assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        let scenario = open("demo", &assignments).map_err(|error| error.to_string())?;
+        assert_eq!(parse("demo", &scenario.to_toml(), &[]).unwrap().tcp, scenario.tcp);
+        Ok::<_, String>(scenario.tcp.byte_counting)
+    };
+    let given = |value: &str| read(&[&format!("tcp.byte_counting={value}")]);
+    assert_eq!(read(&[]), Ok(ByteCounting::Unlimited));
+    assert_eq!(read(&["tcp.profile=rfc"]), Ok(ByteCounting::Packets));
+    assert_eq!(read(&["tcp.profile=bsd-1997", "tcp.byte_counting=2"]), Ok(ByteCounting::Segments(2)));
+    assert_eq!((given("packets"), given("unlimited")), (Ok(ByteCounting::Packets), Ok(ByteCounting::Unlimited)));
+    for refused in ["0", "1001", "1.5", "bytes"] {
+        let error = given(refused).unwrap_err();
+        let accepted = "\"packets\", a whole number of segments from 1 to 1000, e.g. 2, or \"unlimited\"";
+        assert!(error.contains(&format!("tcp.byte_counting = \"{refused}\"")) && error.contains(accepted), "{error}");
+    }
 }
 
 #[test]

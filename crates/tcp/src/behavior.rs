@@ -76,8 +76,6 @@ pub(crate) struct Behavior {
     pub(crate) ack: AckPolicy,
     /// Is the very first data segment acknowledged at once?
     pub(crate) first_ack_immediate: bool,
-    /// Slow start grows by all bytes acknowledged, not by one segment per ACK.
-    pub(crate) byte_counting: bool,
     /// The window grows only while it limits the sender, and shrinks when it has not for an RTO (RFC 2861, RFC 7661).
     pub(crate) validates_window: bool,
     /// After an idle time the window is halved per RTO instead of falling to the initial one at once.
@@ -157,7 +155,6 @@ impl Behavior {
             },
             ack: AckPolicy::Linux { quick: if immediate { 16 } else { 0 } },
             first_ack_immediate: immediate,
-            byte_counting: true,
             validates_window: true,
             gentle_restart: true,
             sack: true,
@@ -190,7 +187,6 @@ impl Behavior {
             },
             ack: AckPolicy::Ticks { period: Duration::from_millis(200) },
             first_ack_immediate: immediate,
-            byte_counting: false,
             validates_window: false,
             gentle_restart: false,
             sack: false,
@@ -222,7 +218,6 @@ impl Behavior {
             },
             ack: AckPolicy::EverySecond { delay: Duration::from_millis(200) },
             first_ack_immediate: immediate,
-            byte_counting: false,
             validates_window: false,
             gentle_restart: false,
             sack: true,

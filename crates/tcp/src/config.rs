@@ -53,6 +53,29 @@ pub enum FirstAck {
     Delayed,
 }
 
+/// How much of what an acknowledgement covers counts for the sender's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteCounting {
+    /// Acknowledgements count, each as one segment at most (RFC 5681 equations 2 and 3).
+    Packets,
+    /// Bytes, in slow start so many segments of each acknowledgement at most: L of RFC 3465 §2.2, which allows 1 and 2. After a timeout it
+    /// is 1 until slow start is over (§2.3).
+    Segments(u16),
+    /// All bytes, as Linux counts.
+    Unlimited,
+}
+
+impl ByteCounting {
+    /// Whether all of what an acknowledgement of so many segments covers counts in slow start.
+    pub fn is_whole_of(self, segments: u16) -> bool {
+        match self {
+            Self::Packets => segments <= 1,
+            Self::Segments(most) => segments <= most,
+            Self::Unlimited => true,
+        }
+    }
+}
+
 /// The TCP of both ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpConfig {
@@ -75,6 +98,8 @@ pub struct TcpConfig {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168), if both ends want it.
     pub ecn: bool,
+    /// How the window grows by what is acknowledged.
+    pub byte_counting: ByteCounting,
 }
 
 impl TcpConfig {
@@ -108,7 +133,8 @@ impl TcpConfig {
     }
 
     /// The defaults of `profile`. Linux: cubic, initial window 10 (RFC 6928), no limit on the window. BSD 1997: Reno, initial
-    /// window 1, 64 KiB without window scaling, no SACK. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52. No ECN.
+    /// window 1, 64 KiB without window scaling, no SACK. RFC: NewReno, initial window 10. MSS 1448 = 1500 − 52. No ECN. Linux counts all
+    /// bytes acknowledged (tcp_slow_start(), tcp_cong_avoid_ai()), the others acknowledgements.
     pub fn of(profile: Profile) -> Self {
         let (congestion, initial_window, max_window, first_ack) = match profile {
             Profile::Linux => (Congestion::Cubic, 10, None, FirstAck::Immediate),
@@ -117,6 +143,18 @@ impl TcpConfig {
         };
         let (receive_buffer, mss) = (Self::LINUX_LARGEST_BUFFER, Bytes::new(1448));
         let sack = profile != Profile::Bsd1997;
-        Self { profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack, sack, ecn: false }
+        let byte_counting = if profile == Profile::Linux { ByteCounting::Unlimited } else { ByteCounting::Packets };
+        Self {
+            profile,
+            congestion,
+            initial_window,
+            max_window,
+            receive_buffer,
+            mss,
+            first_ack,
+            sack,
+            ecn: false,
+            byte_counting,
+        }
     }
 }

@@ -47,7 +47,7 @@ mod usage;
 mod window;
 mod windowed;
 
-pub use config::{Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
+pub use config::{ByteCounting, Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
 pub use congestion::{CongestionControl, Controller};
 pub use endpoint::{Endpoint, Output, SenderState};
 pub use error::TcpError;

@@ -8,6 +8,7 @@ use super::hystart::HyStart;
 use super::hystart_plus_plus::{self, HyStartPlusPlus};
 use super::slow_start::SlowStart;
 use super::{Acknowledged, CongestionControl};
+use crate::ByteCounting;
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -57,18 +58,17 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// A controller with `mss` and `initial_window` as in the RFCs; in slow start `byte_counting` lets the window grow by all that
-    /// is acknowledged, else by one segment per ACK.
-    pub fn new(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
-        let start = SlowStart::new(mss, initial_window, byte_counting);
+    /// A controller with `mss` and `initial_window` as in the RFCs; in slow start the window grows by what `counting` counts.
+    pub fn new(mss: Bytes, initial_window: Bytes, counting: ByteCounting) -> Self {
+        let start = SlowStart::new(mss, initial_window, counting);
         let exit = Exit::PlusPlus(HyStartPlusPlus::default());
         Self { start, exit, linux: None, max_window: None, epoch: None, fraction: 0.0 }
     }
 
     /// The same as in Linux.
-    pub fn as_in_linux(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
+    pub fn as_in_linux(mss: Bytes, initial_window: Bytes, counting: ByteCounting) -> Self {
         let (exit, linux) = (Exit::Classic(HyStart::default()), Some(Box::default()));
-        Self { exit, linux, ..Self::new(mss, initial_window, byte_counting) }
+        Self { exit, linux, ..Self::new(mss, initial_window, counting) }
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
@@ -224,7 +224,7 @@ impl CongestionControl for Cubic {
                 hystart.reset();
             }
         }
-        self.start.window = self.start.mss;
+        self.start.begin_after_timeout();
     }
 
     fn on_idle(&mut self, window: Bytes, idle: Duration) {
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_loss_leaves_seven_tenths_and_the_plateau_is_reached_after_k() {
-        let mut cubic = Cubic::new(MSS, MSS * 1000, true);
+        let mut cubic = Cubic::new(MSS, MSS * 1000, ByteCounting::Unlimited);
         cubic.on_loss(MSS * 1000);
         assert_eq!(cubic.window(), MSS * 700);
         // K = ∛(300 / 0.4) = 9.09 s.
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_small_window_grows_no_slower_than_renos() {
-        let mut cubic = Cubic::new(MSS, MSS * 20, true);
+        let mut cubic = Cubic::new(MSS, MSS * 20, ByteCounting::Unlimited);
         cubic.on_loss(MSS * 20);
         run(&mut cubic, Instant::START, 10);
         let window = cubic.segments(cubic.window());
@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn a_growing_rtt_ends_slow_start_at_once_or_slows_it_down_first() {
-        let (classic, on) = started(Cubic::as_in_linux(MSS, MSS * 100, true));
+        let (classic, on) = started(Cubic::as_in_linux(MSS, MSS * 100, ByteCounting::Unlimited));
         assert!(!on && (205..=225).contains(&classic), "{classic}");
-        let (gentle, on) = started(Cubic::new(MSS, MSS * 100, true));
+        let (gentle, on) = started(Cubic::new(MSS, MSS * 100, ByteCounting::Unlimited));
         assert!(on && (240..=265).contains(&gentle), "{gentle}");
     }
 
     #[test]
     fn idle_time_is_not_part_of_a_stage() {
         let grown = |idle: u64| {
-            let mut cubic = Cubic::new(MSS, MSS * 100, true);
+            let mut cubic = Cubic::new(MSS, MSS * 100, ByteCounting::Unlimited);
             cubic.on_loss(MSS * 100);
             let end = run(&mut cubic, Instant::START, 5);
             cubic.on_idle(cubic.window(), Duration::from_secs(idle));

@@ -2,7 +2,7 @@
 //! becomes itself again if the growth was a false alarm.
 //!
 //! Left out: the limit L on growth per acknowledgement (§4.2), since the sender here is not paced and RFC 3465's limit is the
-//! profile's.
+//! configuration's.
 
 use super::Acknowledged;
 use crate::Sequence;

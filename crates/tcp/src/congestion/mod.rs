@@ -142,9 +142,12 @@ impl Controller {
             return Err(TcpError::SegmentSize { mss: config.mss });
         }
         let behavior = Behavior::of(config);
-        let counting = behavior.byte_counting;
+        let counting = config.byte_counting;
         let initial = config.mss * u64::from(config.initial_window.max(1));
         Ok(match config.congestion {
+            Congestion::Reno | Congestion::NewReno if behavior.counts_segments => {
+                Self::Reno(Reno::in_whole_segments(config.mss, initial, counting))
+            }
             Congestion::Reno | Congestion::NewReno => Self::Reno(Reno::new(config.mss, initial, counting)),
             Congestion::Cubic if behavior.counts_segments => {
                 Self::Cubic(Box::new(Cubic::as_in_linux(config.mss, initial, counting)))

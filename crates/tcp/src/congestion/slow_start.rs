@@ -1,5 +1,6 @@
 //! Slow start (RFC 5681 §3.1), shared by the controllers.
 
+use crate::ByteCounting;
 use farhop_units::Bytes;
 
 /// Window and threshold below which it grows exponentially.
@@ -8,14 +9,17 @@ pub(super) struct SlowStart {
     pub(super) mss: Bytes,
     pub(super) window: Bytes,
     pub(super) threshold: Option<Bytes>,
-    /// As Linux does: grow by every byte acknowledged (RFC 3465 without its limit of two segments) rather than by at most one segment
-    /// per ACK (RFC 5681 equation 2), and keep windows and thresholds in whole segments.
-    pub(super) byte_counting: bool,
+    pub(super) counting: ByteCounting,
+    /// Windows and thresholds are whole segments, as Linux has them.
+    pub(super) is_whole: bool,
+    /// It is the slow start after a timeout, in which an acknowledgement may cover much that had left the network long before: of what
+    /// is counted in bytes up to a limit, one segment counts (RFC 3465 §2.3).
+    pub(super) is_after_timeout: bool,
 }
 
 impl SlowStart {
-    pub(super) fn new(mss: Bytes, initial_window: Bytes, byte_counting: bool) -> Self {
-        Self { mss, window: initial_window, threshold: None, byte_counting }
+    pub(super) fn new(mss: Bytes, initial_window: Bytes, counting: ByteCounting) -> Self {
+        Self { mss, window: initial_window, threshold: None, counting, is_whole: false, is_after_timeout: false }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -27,31 +31,42 @@ impl SlowStart {
         if !self.is_on() {
             return acked;
         }
-        if !self.byte_counting {
-            self.window += acked.min(self.mss);
-            return Bytes::ZERO;
-        }
-        let room = self.threshold.map_or(acked, |threshold| threshold.saturating_sub(self.window));
-        self.window += acked.min(room);
-        acked.saturating_sub(room)
+        let counted = match self.counting {
+            ByteCounting::Packets => {
+                self.window += acked.min(self.mss);
+                return Bytes::ZERO;
+            }
+            ByteCounting::Segments(_) if self.is_after_timeout => acked.min(self.mss),
+            ByteCounting::Segments(most) => acked.min(self.mss * u64::from(most)),
+            ByteCounting::Unlimited => acked,
+        };
+        let room = self.threshold.map_or(counted, |threshold| threshold.saturating_sub(self.window));
+        self.window += counted.min(room);
+        counted.saturating_sub(room)
     }
 
     /// Half of `window`.
     pub(super) fn half(&self, window: Bytes) -> Bytes {
-        let unit = if self.byte_counting { self.mss } else { Bytes::new(1) };
+        let unit = if self.is_whole { self.mss } else { Bytes::new(1) };
         whole_units(Bytes::new(window.get() / 2), unit)
     }
 
     /// Threshold after a loss: `share` of what it is to be a share of, at least two segments (RFC 5681 equation 4).
     pub(super) fn lower_threshold(&mut self, to: Bytes) -> Bytes {
         let threshold = to.max(self.mss * 2);
-        self.threshold = Some(threshold);
+        (self.threshold, self.is_after_timeout) = (Some(threshold), false);
         threshold
+    }
+
+    /// It begins again with a segment, since the retransmission timer ran out.
+    pub(super) fn begin_after_timeout(&mut self) {
+        (self.window, self.is_after_timeout) = (self.mss, true);
     }
 
     /// A reduction is taken back: window and threshold are at least these; `None` is no threshold.
     pub(super) fn restore(&mut self, window: Bytes, threshold: Option<Bytes>) {
         self.window = self.window.max(window);
+        self.is_after_timeout = false;
         self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
     }
 
@@ -81,19 +96,39 @@ mod tests {
 
     #[test]
     fn byte_counting_doubles_per_round_though_acks_are_delayed() {
-        let mut counting = SlowStart::new(MSS, MSS * 10, true);
-        let mut per_ack = SlowStart::new(MSS, MSS * 10, false);
-        for _ in 0..5 {
-            counting.grow(MSS * 2);
-            per_ack.grow(MSS * 2);
-        }
-        assert_eq!(counting.window, MSS * 20);
-        assert_eq!(per_ack.window, MSS * 15);
+        let grown = |counting, acked| {
+            let mut start = SlowStart::new(MSS, MSS * 10, counting);
+            (0..5).for_each(|_| assert_eq!(start.grow(acked), Bytes::ZERO));
+            start.window.get() / MSS.get()
+        };
+        let all = |acked| {
+            let limited = [1, 2, 3].map(ByteCounting::Segments);
+            let [one, two, three] = limited.map(|counting| grown(counting, acked));
+            [grown(ByteCounting::Packets, acked), one, two, three, grown(ByteCounting::Unlimited, acked)]
+        };
+        assert_eq!(all(MSS * 2), [15, 15, 20, 20, 20], "of delayed acknowledgements");
+        assert_eq!(all(MSS * 8), [15, 15, 20, 25, 50], "of those that stand for many that were lost");
+    }
+
+    #[test]
+    fn after_a_timeout_an_acknowledgement_counts_as_one_segment_until_slow_start_is_over() {
+        let mut start = SlowStart::new(MSS, MSS * 40, ByteCounting::Segments(2));
+        start.lower_threshold(MSS * 4);
+        start.begin_after_timeout();
+        assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 2));
+        (0..2).for_each(|_| assert_eq!(start.grow(MSS * 2), Bytes::ZERO));
+        assert_eq!((start.is_on(), start.window), (false, MSS * 4));
+        // The next slow start is one after a loss or a pause.
+        start.lower_threshold(MSS * 9);
+        assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 6));
+        let mut linux = SlowStart::new(MSS, MSS * 40, ByteCounting::Unlimited);
+        linux.begin_after_timeout();
+        assert_eq!((linux.grow(MSS * 9), linux.window), (Bytes::ZERO, MSS * 10));
     }
 
     #[test]
     fn what_passes_the_threshold_is_left_for_congestion_avoidance() {
-        let mut start = SlowStart::new(MSS, MSS * 10, true);
+        let mut start = SlowStart::new(MSS, MSS * 10, ByteCounting::Unlimited);
         start.lower_threshold(MSS * 11);
         assert_eq!(start.grow(MSS * 3), MSS * 2);
         assert_eq!(start.window, MSS * 11);
@@ -102,14 +137,14 @@ mod tests {
 
     #[test]
     fn linux_counts_whole_segments() {
-        let of = |byte_counting| SlowStart::new(MSS, MSS * 5, byte_counting);
+        let of = |is_whole| SlowStart { is_whole, ..SlowStart::new(MSS, MSS * 5, ByteCounting::Unlimited) };
         assert_eq!((of(true).half(MSS * 5), of(false).half(MSS * 5)), (MSS * 2, Bytes::new(2500)));
         assert_eq!(three_quarters(MSS * 7, MSS), MSS * 4, "3 + 1");
     }
 
     #[test]
     fn taking_back_a_reduction_never_takes_anything_away() {
-        let mut start = SlowStart::new(MSS, MSS * 10, true);
+        let mut start = SlowStart::new(MSS, MSS * 10, ByteCounting::Unlimited);
         start.lower_threshold(MSS * 5);
         start.restore(MSS * 20, Some(MSS * 15));
         assert_eq!((start.window, start.threshold), (MSS * 20, Some(MSS * 15)));
@@ -121,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_unused_window_leaves_an_unknown_threshold_unknown() {
-        let mut start = SlowStart::new(MSS, MSS * 40, true);
+        let mut start = SlowStart::new(MSS, MSS * 40, ByteCounting::Unlimited);
         start.shrink(MSS * 10);
         assert_eq!((start.window, start.threshold), (MSS * 10, None));
         start.window = MSS * 40;

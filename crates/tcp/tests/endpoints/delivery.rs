@@ -1,7 +1,7 @@
 //! Laws of every transfer: all bytes arrive exactly once and in order, whatever is lost or reordered on the way, and it ends.
 
 use crate::network::{End, Network, Pipe};
-use farhop_tcp::{Congestion, FirstAck, Profile, TcpConfig};
+use farhop_tcp::{ByteCounting, Congestion, FirstAck, Profile, TcpConfig};
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -14,18 +14,27 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let max_window = prop_oneof![Just(None), (1_u64..100_000).prop_map(|bytes| Some(Bytes::new(bytes)))];
     // Windows of two segments and more: what is below is probed for, with bytes that count twice.
     let buffer = prop_oneof![Just(TcpConfig::LINUX_LARGEST_BUFFER), (40_000_u64..500_000).prop_map(Bytes::new)];
-    let options = (any::<bool>(), any::<bool>());
+    let counting = prop_oneof![
+        Just(ByteCounting::Packets),
+        (1_u16..4).prop_map(ByteCounting::Segments),
+        Just(ByteCounting::Unlimited)
+    ];
+    let options = (any::<bool>(), any::<bool>(), counting);
     (profile, congestion, 1_u32..20, max_window, buffer, 200_u64..9000, first_ack, options).prop_map(
-        |(profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack, (sack, ecn))| TcpConfig {
-            profile,
-            congestion,
-            initial_window,
-            max_window,
-            receive_buffer,
-            mss: Bytes::new(mss),
-            first_ack,
-            sack,
-            ecn,
+        |(profile, congestion, initial_window, max_window, receive_buffer, mss, first_ack, options)| {
+            let (mss, (sack, ecn, byte_counting)) = (Bytes::new(mss), options);
+            TcpConfig {
+                profile,
+                congestion,
+                initial_window,
+                max_window,
+                receive_buffer,
+                mss,
+                first_ack,
+                sack,
+                ecn,
+                byte_counting,
+            }
         },
     )
 }

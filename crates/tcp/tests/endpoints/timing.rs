@@ -1,7 +1,7 @@
 //! When things happen: handshake, retransmission, probes, restart after idle. Round trips take 500 ms, sending takes no time.
 
 use crate::network::{End, Network, Pipe};
-use farhop_tcp::{Congestion, FirstAck, Profile, TcpConfig};
+use farhop_tcp::{ByteCounting, Congestion, FirstAck, Profile, TcpConfig};
 use std::time::Duration;
 
 /// Client → server loses these segments, counted from the SYN; server → client these, counted from the SYN-ACK.
@@ -70,6 +70,18 @@ fn slow_start_doubles_on_linux_and_grows_by_half_without_byte_counting() {
     connect(&mut net);
     let rounds = ((transfer(&mut net, &rfc, 310) - 0.25) / 0.5).round();
     assert!((6.0..=7.0).contains(&rounds), "{rounds} rounds after the first");
+}
+
+#[test]
+fn a_limit_of_two_segments_is_none_for_acknowledgements_of_two() {
+    let rounds = |byte_counting| {
+        let rfc = TcpConfig { byte_counting, first_ack: FirstAck::Immediate, ..TcpConfig::of(Profile::Rfc) };
+        let mut net = network(&rfc, &[], &[]);
+        connect(&mut net);
+        ((transfer(&mut net, &rfc, 310) - 0.25) / 0.5).round()
+    };
+    let [one, two, all] = [ByteCounting::Segments(1), ByteCounting::Segments(2), ByteCounting::Unlimited].map(rounds);
+    assert!((two - 4.0).abs() < 0.1 && (all - 4.0).abs() < 0.1 && (6.0..=7.0).contains(&one), "{one}, {two}, {all}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{QuicConfig, Sending};
 use farhop_accel::rate::{Encapsulation, FixedRate, RateController};
 use farhop_accel::share::{Share, SharedRate};
 use farhop_tcp::congestion::{Acknowledged, Bbr, Controller, Cubic, RateSample, Reno, Repair};
-use farhop_tcp::{Congestion, CongestionControl, Sequence};
+use farhop_tcp::{ByteCounting, Congestion, CongestionControl, Sequence};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
@@ -219,8 +219,10 @@ impl Limit {
 /// for no policers.
 fn controller(congestion: Congestion, datagram: Bytes, initial: Bytes) -> Controller {
     match congestion {
-        Congestion::Reno | Congestion::NewReno => Controller::Reno(Reno::new(datagram, initial, true)),
-        Congestion::Cubic => Controller::Cubic(Box::new(Cubic::new(datagram, initial, true))),
+        Congestion::Reno | Congestion::NewReno => {
+            Controller::Reno(Reno::in_whole_segments(datagram, initial, ByteCounting::Unlimited))
+        }
+        Congestion::Cubic => Controller::Cubic(Box::new(Cubic::new(datagram, initial, ByteCounting::Unlimited))),
         Congestion::Bbr => Controller::Bbr(Box::new(Bbr::new(datagram, initial))),
     }
 }
