@@ -193,6 +193,25 @@ fn pages_take_as_long_as_in_the_simulator() {
     assert!(check(punctual).iter().all(Compared::is_close));
 }
 
+/// Whatever of an acknowledgement counts in slow start. Linux's windows that grow by a segment are odd as often as even, and leave the last
+/// segment to a timer, which the model does not always know to run out when it does.
+#[test]
+fn every_way_to_count_bytes_takes_as_long_as_in_the_simulator() {
+    let page = |number| {
+        let mut dice = Dice(number);
+        (0..3).for_each(|_| _ = dice.draw());
+        let counting = format!("tcp.byte_counting={}", dice.pick(&["packets", "1", "2", "3", "unlimited"]));
+        let objects = format!("page.objects={}", dice.pick(&["1", "1", "2", "12"]));
+        let size = format!("page.size={:.0} B", dice.between(3e3, 5e5));
+        let page = [&counting[..], &objects, &size];
+        compare("obata-2002", case(number, &["reno", "newreno", "cubic"], &page), SEEDS)
+    };
+    let punctual = |case: &Compared| case.late_acks == 0;
+    let linux = check((5000..5200).filter_map(page).filter(punctual).collect());
+    let far = linux.iter().filter(|case| !case.is_close()).count();
+    assert!(far * 50 <= linux.len());
+}
+
 /// Long transfers, of which the recursion leaves out what repeats.
 #[test]
 fn skipping_rounds_changes_nothing() {
@@ -210,11 +229,12 @@ fn skipping_rounds_changes_nothing() {
 #[test]
 fn expected_losses_are_of_the_right_size() {
     let (mut errors, mut recursion) = (Vec::new(), Recursion::new());
-    for profile in ["linux", "rfc"] {
+    for (profile, counting) in [("linux", "unlimited"), ("rfc", "packets"), ("rfc", "2")] {
         for size in ["50 kB", "500 kB", "5 MB"] {
             for percent in [0.01, 0.1, 0.5, 1.0, 2.0, 5.0] {
                 let assignments = [
                     format!("tcp.profile={profile}"),
+                    format!("tcp.byte_counting={counting}"),
                     format!("page.size={size}"),
                     format!("link.down.loss={percent} %"),
                     "page.objects=1".to_owned(),
@@ -230,7 +250,7 @@ fn expected_losses_are_of_the_right_size() {
                 let load = recursion.load_with_loss(&parameters, &workload, loss).unwrap();
                 let error = load.last_byte.as_secs_f64() / sim - 1.0;
                 println!(
-                    "{profile}, {size}, {percent} %: model {:?}, sim {sim:.3} s: {:+.1} %",
+                    "{profile}, {counting}, {size}, {percent} %: model {:?}, sim {sim:.3} s: {:+.1} %",
                     load.last_byte,
                     error * 100.0
                 );

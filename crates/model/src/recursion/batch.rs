@@ -132,13 +132,14 @@ mod tests {
     use super::super::habits::Habits;
     use super::super::window::Window;
     use super::*;
-    use farhop_scenario::{Congestion, Profile, TcpConfig};
+    use farhop_scenario::{ByteCounting, Congestion, Profile, TcpConfig};
 
     const MSS: u64 = 1448;
 
     fn sender(window: u64, rtt_ms: u64) -> Sender {
         let habits = Habits::of(&TcpConfig::of(Profile::Linux));
-        let mut sender = Sender::new(habits, MSS, Window::new(Congestion::Reno, MSS, window * MSS, true));
+        let mut sender =
+            Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, window * MSS), ByteCounting::Unlimited, true));
         sender.start_from(Ticks::from_millis(rtt_ms));
         sender
     }

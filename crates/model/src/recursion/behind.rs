@@ -14,6 +14,8 @@ use super::ticks::Ticks;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Behind {
     window: u64,
+    /// What had come before the present window.
+    before: u64,
     /// What has come of the present window, the last of it then, and when the next one begins.
     come: u64,
     last: Ticks,
@@ -25,7 +27,7 @@ const MOST_WINDOWS: u64 = 64;
 
 impl Behind {
     pub(crate) fn new(parameters: &Parameters) -> Self {
-        Self { window: initial(parameters), come: 0, last: Ticks::ZERO, next: Ticks::ZERO }
+        Self { window: initial(parameters), before: 0, come: 0, last: Ticks::ZERO, next: Ticks::ZERO }
     }
 
     /// How much of `bytes` comes at `now`, and when there is more; `skipped` is time that was left out before.
@@ -87,9 +89,12 @@ impl Behind {
         let habits = Habits::of(&parameters.tcp);
         let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
         if 2 * self.come > self.window {
-            let by_bytes = habits.byte_counting || self.is_single(parameters);
-            self.window += if by_bytes { self.come } else { self.come.div_ceil(2) };
+            let by_bytes = habits.counting.is_whole_of(2) || self.is_single(parameters);
+            // What Linux's receiver acknowledges one by one counts in full.
+            let alone = (habits.quick() * mss(parameters)).saturating_sub(self.before).min(self.come);
+            self.window += if by_bytes { self.come } else { alone + (self.come - alone).div_ceil(2) };
         }
+        self.before = self.before.saturating_add(self.come);
         let idle = now.since(self.last);
         if idle > timeout {
             let timeouts = idle.whole(timeout);
@@ -156,6 +161,20 @@ mod tests {
         let rfc = windows(&["tcp.profile=rfc", "tcp.initial_window=2"], 10_000);
         assert_eq!(rfc, [(2000, 0), (3000, 40), (4500, 80), (500, 120)]);
         assert_eq!(windows(&["tcp.max_window=15.7 kB"], 40_000), [(10_000, 0), (15_000, 40), (15_000, 80)]);
+    }
+
+    #[test]
+    fn what_counts_of_acknowledgements_decides_how_fast() {
+        let counting = |profile: &'static str, counting: &'static str| {
+            let all = windows(&[profile, counting, "tcp.initial_window=4"], 40_000);
+            all.into_iter().map(|(bytes, _)| bytes / 1000).take(3).collect::<Vec<_>>()
+        };
+        assert_eq!(counting("tcp.profile=rfc", "tcp.byte_counting=2"), [4, 8, 16]);
+        assert_eq!(counting("tcp.profile=rfc", "tcp.byte_counting=1"), [4, 6, 9]);
+        // Linux acknowledges the first sixteen segments one by one: four, eight, and four of the next sixteen.
+        assert_eq!(counting("tcp.profile=linux", "tcp.byte_counting=packets"), [4, 8, 16]);
+        let slow = windows(&["tcp.byte_counting=packets", "tcp.initial_window=4"], 60_000);
+        assert_eq!(slow[3].0, 26_000, "{slow:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::jiffies;
 use super::ticks::Ticks;
-use farhop_scenario::{Congestion, FirstAck, Profile, TcpConfig};
+use farhop_scenario::{ByteCounting, Congestion, FirstAck, Profile, TcpConfig};
 
 /// When data in order is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) enum Acking {
 pub(crate) struct Habits {
     pub(crate) acking: Acking,
     pub(crate) first_at_once: bool,
-    /// Slow start counts bytes (RFC 3465 without its limit), not ACKs.
-    pub(crate) byte_counting: bool,
+    /// What of an acknowledgement counts in slow start, and whether bytes count after it.
+    pub(crate) counting: ByteCounting,
     /// RFC 2861: a window that is not used does not grow, and decays.
     pub(crate) validates: bool,
     /// After idling the window is halved per timeout, not reset at once.
@@ -82,7 +82,7 @@ impl Habits {
         let plain = Self::of(&TcpConfig { profile: Profile::Rfc, first_ack: FirstAck::Delayed, ..config.clone() });
         Self {
             acking: Acking::Timer(MS(25)),
-            byte_counting: true,
+            counting: ByteCounting::Unlimited,
             validates: true,
             grants_quarters: true,
             sack: true,
@@ -108,7 +108,7 @@ impl Habits {
         let plain = Self {
             acking: Acking::Timer(MS(200)),
             first_at_once,
-            byte_counting: false,
+            counting: config.byte_counting,
             validates: false,
             gentle_restart: false,
             rack: false,
@@ -142,7 +142,6 @@ impl Habits {
             },
             Profile::Linux => Self {
                 acking: Acking::Adaptive { quick: if first_at_once { 16 } else { 0 } },
-                byte_counting: true,
                 validates: true,
                 gentle_restart: true,
                 rack: config.sack,
@@ -168,6 +167,14 @@ impl Habits {
     /// When a first segment is acknowledged that nothing follows, if not at once; `skipped` is time that was left out before `now`.
     pub(crate) fn acks_alone(&self, now: Ticks, skipped: Ticks) -> Option<Ticks> {
         (!self.first_at_once).then(|| self.acks_late(now, skipped))
+    }
+
+    /// How many segments are acknowledged one by one when data begins.
+    pub(crate) fn quick(&self) -> u64 {
+        match self.acking {
+            Acking::Adaptive { quick } => quick.into(),
+            Acking::Timer(_) | Acking::Count { .. } | Acking::Clock(_) => 0,
+        }
     }
 
     /// When a segment is acknowledged that nothing follows and that is not acknowledged at once.

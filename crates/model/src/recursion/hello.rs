@@ -56,14 +56,15 @@ mod tests {
     use super::super::window::Window;
     use super::super::{Parameters, Recursion, Workload};
     use super::*;
-    use farhop_scenario::{Congestion, Profile, TcpConfig};
+    use farhop_scenario::{ByteCounting, Congestion, Profile, TcpConfig};
 
     const MSS: u64 = 1448;
 
     /// When a SYN is sent again that nobody answers, in ms, and what the window is once its fourth is answered, in segments.
     fn unanswered(profile: Profile) -> (Vec<u64>, u64) {
         let habits = Habits::of(&TcpConfig::of(profile));
-        let mut sender = Sender::new(habits, MSS, Window::new(Congestion::Reno, MSS, 10 * MSS, true));
+        let mut sender =
+            Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, 10 * MSS), ByteCounting::Unlimited, true));
         let mut hello = Hello::default();
         hello.said(&sender, Ticks::ZERO);
         let mut times = Vec::new();
@@ -88,7 +89,8 @@ mod tests {
     fn linux_takes_one_repetition_for_a_long_way() {
         let habits = Habits::of(&TcpConfig::of(Profile::Linux));
         for (repetitions, window) in [(0, 10), (1, 10), (2, 1)] {
-            let mut sender = Sender::new(habits, MSS, Window::new(Congestion::Reno, MSS, 10 * MSS, true));
+            let mut sender =
+                Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, 10 * MSS), ByteCounting::Unlimited, true));
             let mut hello = Hello { repetitions, ..Hello::default() };
             hello.heard(&mut sender, Ticks::from_millis(1100), Ticks::ZERO);
             assert_eq!(sender.window.size, window * MSS, "{repetitions}");

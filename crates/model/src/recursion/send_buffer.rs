@@ -190,14 +190,15 @@ mod tests {
     use super::super::ticks::Ticks;
     use super::super::window::Window;
     use super::*;
-    use farhop_scenario::{Congestion, Profile, TcpConfig};
+    use farhop_scenario::{ByteCounting, Congestion, Profile, TcpConfig};
 
     const MSS: u64 = 1448;
 
     /// A sender with so many segments of window that was offered `offer`, on a path of 200 ms.
     fn sender(window: u64, offer: u64) -> Sender {
         let habits = Habits::of(&TcpConfig::of(Profile::Linux));
-        let mut sender = Sender::new(habits, MSS, Window::new(Congestion::Reno, MSS, window * MSS, true));
+        let mut sender =
+            Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, window * MSS), ByteCounting::Unlimited, true));
         sender.start_from(Ticks::from_millis(200));
         sender.update_offer(0, offer);
         sender.written = 122_329;

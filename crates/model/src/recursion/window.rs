@@ -5,7 +5,7 @@
 
 use super::linux_cubic::{LOW_WINDOW, LinuxCubic};
 use super::ticks::{Pace, Ticks};
-use farhop_scenario::Congestion;
+use farhop_scenario::{ByteCounting, Congestion};
 
 /// One acknowledgement of new data.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,11 @@ pub(crate) struct Window {
     mss: u64,
     pub(crate) size: u64,
     threshold: Option<u64>,
-    byte_counting: bool,
+    counting: ByteCounting,
+    /// Windows and thresholds are whole segments, as Linux and QUIC have them.
+    is_whole: bool,
+    /// It is the slow start after a timeout, in which of what is counted up to a limit one segment counts (RFC 3465 §2.3).
+    is_after_timeout: bool,
     control: Control,
     /// What may leave at once where a window is spread over the round trip, as QUIC's is; `None` where it is not.
     burst: Option<u64>,
@@ -51,20 +55,35 @@ enum Control {
 }
 
 impl Window {
-    /// Linux counts bytes in slow start and has its own CUBIC.
-    pub(crate) fn new(congestion: Congestion, mss: u64, initial: u64, byte_counting: bool) -> Self {
+    /// Linux counts whole segments and has its own CUBIC.
+    pub(crate) fn new(
+        congestion: Congestion,
+        (mss, initial): (u64, u64),
+        counting: ByteCounting,
+        is_linux: bool,
+    ) -> Self {
         let control = match congestion {
             Congestion::Reno | Congestion::NewReno => Control::Reno { credit: 0 },
-            Congestion::Cubic if byte_counting => Control::LinuxCubic(LinuxCubic::default()),
+            Congestion::Cubic if is_linux => Control::LinuxCubic(LinuxCubic::default()),
             Congestion::Cubic => Control::Cubic { exit: HyStartPlusPlus::default(), growth: None, most: None },
             Congestion::Bbr => Control::Fixed,
         };
-        Self { mss, size: initial, threshold: None, byte_counting, control, burst: None }
+        let is_after_timeout = false;
+        Self {
+            mss,
+            size: initial,
+            threshold: None,
+            counting,
+            is_whole: is_linux,
+            is_after_timeout,
+            control,
+            burst: None,
+        }
     }
 
     /// A window that never changes.
     pub(crate) fn fixed(mss: u64, size: u64) -> Self {
-        Self { mss, size, threshold: None, byte_counting: true, control: Control::Fixed, burst: None }
+        Self { control: Control::Fixed, ..Self::new(Congestion::Reno, (mss, size), ByteCounting::Unlimited, true) }
     }
 
     pub(crate) fn in_slow_start(&self) -> bool {
@@ -89,7 +108,7 @@ impl Window {
     /// is at first (RFC 9002 §7.7).
     pub(crate) fn of_quic(congestion: Congestion, mss: u64, initial: u64) -> Self {
         let burst = Some(initial.saturating_sub(mss));
-        Self { byte_counting: true, burst, ..Self::new(congestion, mss, initial, false) }
+        Self { is_whole: true, burst, ..Self::new(congestion, (mss, initial), ByteCounting::Unlimited, false) }
     }
 
     /// How fast packets may leave, if the controller says so, and how much ahead of that.
@@ -136,7 +155,7 @@ impl Window {
             Control::Fixed => return,
             Control::Reno { credit } => {
                 *credit = 0;
-                if self.byte_counting { flight / 2 / self.mss * self.mss } else { flight / 2 }
+                if self.is_whole { flight / 2 / self.mss * self.mss } else { flight / 2 }
             }
             Control::Cubic { growth, most, .. } => {
                 let window = segments(self.size, self.mss);
@@ -148,7 +167,7 @@ impl Window {
             Control::LinuxCubic(cubic) => cubic.on_loss(self.size / self.mss) * self.mss,
         };
         let threshold = reduced.max(2 * self.mss);
-        (self.size, self.threshold) = (threshold, Some(threshold));
+        (self.size, self.threshold, self.is_after_timeout) = (threshold, Some(threshold), false);
     }
 
     /// A timeout, the first one or `again`; the window is its setter's. Linux forgets what it knew of the path.
@@ -157,6 +176,7 @@ impl Window {
             return;
         }
         self.on_loss(flight);
+        self.is_after_timeout = true;
         match &mut self.control {
             Control::Cubic { most, .. } => *most = None,
             Control::LinuxCubic(cubic) => cubic.forget(),
@@ -167,6 +187,7 @@ impl Window {
     /// A reduction is taken back.
     pub(crate) fn undo(&mut self, size: u64, threshold: Option<u64>) {
         self.set(self.size.max(size));
+        self.is_after_timeout = false;
         self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
     }
 
@@ -217,13 +238,14 @@ impl Window {
         if !self.in_slow_start() {
             return bytes;
         }
-        if !self.byte_counting {
+        if self.counting == ByteCounting::Packets {
             self.size += bytes.min(self.mss);
             return 0;
         }
-        let room = self.threshold.map_or(bytes, |threshold| threshold.saturating_sub(self.size));
-        self.size = self.size.saturating_add(bytes.min(room));
-        bytes.saturating_sub(room)
+        let counted = counted(self.counting, bytes, self.mss, self.is_after_timeout);
+        let room = self.threshold.map_or(counted, |threshold| threshold.saturating_sub(self.size));
+        self.size = self.size.saturating_add(counted.min(room));
+        counted.saturating_sub(room)
     }
 
     /// RFC 5681 equation 3 or by bytes; RFC 9438 §4.2-4.3 or as Linux counts.
@@ -231,11 +253,11 @@ impl Window {
         let window = segments(self.size, self.mss);
         match &mut self.control {
             Control::Fixed => {}
-            Control::Reno { .. } if !self.byte_counting => {
+            Control::Reno { .. } if self.counting == ByteCounting::Packets && !self.is_whole => {
                 self.size += (self.mss * self.mss / self.size.max(1)).max(1);
             }
             Control::Reno { credit } => {
-                *credit += bytes;
+                *credit += if self.counting == ByteCounting::Packets { bytes.min(self.mss) } else { bytes };
                 if *credit >= self.size {
                     *credit -= self.size;
                     self.size += self.mss;
@@ -253,6 +275,17 @@ impl Window {
                 self.size += whole_bytes(whole);
             }
         }
+    }
+}
+
+/// What of an acknowledgement of so many bytes counts in slow start (RFC 5681 equation 2, RFC 3465 §2.2-2.3).
+#[inline(always)]
+pub(crate) fn counted(counting: ByteCounting, bytes: u64, mss: u64, is_after_timeout: bool) -> u64 {
+    match counting {
+        ByteCounting::Packets => bytes.min(mss),
+        ByteCounting::Segments(_) if is_after_timeout => bytes.min(mss),
+        ByteCounting::Segments(most) => bytes.min(mss.saturating_mul(u64::from(most))),
+        ByteCounting::Unlimited => bytes,
     }
 }
 
@@ -381,17 +414,27 @@ mod tests {
 
     #[test]
     fn counting_acks_grows_half_as_fast_as_counting_bytes() {
-        let mut bytes = Window::new(Congestion::Reno, MSS, 10 * MSS, true);
-        let mut acks = Window::new(Congestion::Reno, MSS, 10 * MSS, false);
-        for window in [&mut bytes, &mut acks] {
+        let grown = |counting| {
+            let mut window = Window::new(Congestion::Reno, (MSS, 10 * MSS), counting, false);
             (0..5).for_each(|round| window.on_ack(&ack(round, 100, 2 * MSS * round)));
-        }
-        assert_eq!((bytes.size, acks.size), (20 * MSS, 15 * MSS));
+            window.size / MSS
+        };
+        assert_eq!([ByteCounting::Unlimited, ByteCounting::Packets].map(grown), [20, 15]);
+        assert_eq!([1, 2, 3].map(ByteCounting::Segments).map(grown), [15, 20, 20]);
+    }
+
+    #[test]
+    fn after_a_timeout_the_limit_is_one_segment() {
+        let mut window = Window::new(Congestion::Reno, (MSS, 10 * MSS), ByteCounting::Segments(2), false);
+        window.on_timeout(10 * MSS, false);
+        window.size = MSS;
+        (0..4).for_each(|round| window.on_ack(&ack(round, 100, 2 * MSS * round)));
+        assert_eq!((window.size, window.in_slow_start()), (5 * MSS, false));
     }
 
     #[test]
     fn hystart_leaves_at_a_grown_round_trip_time_after_eight_samples() {
-        let mut window = Window::new(Congestion::Cubic, MSS, 20 * MSS, true);
+        let mut window = Window::new(Congestion::Cubic, (MSS, 20 * MSS), ByteCounting::Unlimited, true);
         window.on_ack(&ack(0, 100, MSS));
         let left_at = (1..20).find(|ms| {
             window.on_ack(&ack(ms * 3, 113, MSS + ms * 2 * MSS));

@@ -36,19 +36,20 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         // What two boxes carry between them waits for no program of its own.
         habits.waking = Ticks::ZERO;
     }
-    let counts_bytes = habits.byte_counting;
+    let Habits { counting, counts_segments, .. } = habits;
+    let is_whole = counts_segments || is_quic;
     let window = || match tcp.congestion {
         // Without a model of the path what fills it is slow start.
-        Congestion::Bbr if mode != Mode::Repairing => Window::new(Congestion::Reno, mss, initial, counts_bytes),
+        Congestion::Bbr if mode != Mode::Repairing => Window::new(Congestion::Reno, (mss, initial), counting, is_whole),
         congestion if is_quic => Window::of_quic(congestion, mss, initial),
-        congestion => Window::new(congestion, mss, initial, counts_bytes),
+        congestion => Window::new(congestion, (mss, initial), counting, counts_segments),
     };
     let fixed = || Window::fixed(mss, parameters.flow.map_or(NO_LIMIT, |flow| flow.window.get().max(mss)));
     // QUIC's client is not spread over round trips: what it sends is little.
     let client = match tcp.congestion {
         _ if parameters.control == Control::FixedRate => fixed(),
         Congestion::Reno | Congestion::NewReno | Congestion::Cubic if is_quic => {
-            Window::new(tcp.congestion, mss, initial, counts_bytes)
+            Window::new(tcp.congestion, (mss, initial), counting, true)
         }
         _ => window(),
     };

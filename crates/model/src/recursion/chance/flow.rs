@@ -5,7 +5,7 @@ use crate::recursion::connection::Side;
 use crate::recursion::habits::Habits;
 use crate::recursion::parameters::{Control, Parameters};
 use crate::recursion::ticks::Pace;
-use farhop_scenario::{Congestion, Profile};
+use farhop_scenario::{ByteCounting, Congestion, Profile};
 
 /// More rounds than this go on as the last half of them did.
 const MOST_ROUNDS: u32 = 1000;
@@ -43,7 +43,11 @@ pub(super) struct Path {
     rack: bool,
     /// A loss halves what is on the way (RFC 5681 §3.1), not the window as in Linux.
     halves_flight: bool,
-    counts_bytes: bool,
+    /// By how much of what is acknowledged the window grows in slow start, in that after a timeout, and by how many segments in a round trip
+    /// after it, where acknowledgements stand for two segments.
+    growth: f64,
+    growth_after_timeout: f64,
+    growth_when_avoiding: f64,
     rto_min: f64,
     rto_min_variance: f64,
     pub(super) rto_initial: f64,
@@ -89,7 +93,9 @@ impl Path {
             sack: tcp.sack || control == Kind::Set,
             halves_flight: control == Kind::Reno && tcp.profile != Profile::Linux,
             rack: habits.rack || control == Kind::Set,
-            counts_bytes: habits.byte_counting,
+            growth: share(habits.counting.is_whole_of(2)),
+            growth_after_timeout: share(habits.counting == ByteCounting::Unlimited),
+            growth_when_avoiding: share(habits.counting != ByteCounting::Packets),
             rto_min: habits.rto_min.seconds(),
             rto_min_variance: habits.rto_min_variance.seconds(),
             rto_initial: habits.rto_initial.seconds(),
@@ -114,11 +120,17 @@ impl Path {
     }
 }
 
+/// All of what two segments' acknowledgement covers, or one segment of it.
+fn share(is_all: bool) -> f64 {
+    if is_all { 1.0 } else { 0.5 }
+}
+
 /// One connection's state from response to response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     window: f64,
     threshold: f64,
+    is_after_timeout: bool,
     cubic: Option<Epoch>,
     last_most: f64,
     samples: f64,
@@ -169,6 +181,7 @@ impl Flow {
         Self {
             window: path.initial.min(path.most),
             threshold: f64::INFINITY,
+            is_after_timeout: false,
             cubic: None,
             last_most: 0.0,
             samples: 1.0,
@@ -294,7 +307,7 @@ impl Flow {
         *backoff += 1;
         if !matches!(path.control, Kind::Set | Kind::Steady) {
             self.threshold = (self.window / 2.0).max(2.0);
-            (self.window, self.cubic, *turn) = (1.0, None, None);
+            (self.window, self.cubic, *turn, self.is_after_timeout) = (1.0, None, None, true);
         }
         heard + wait
     }
@@ -312,13 +325,7 @@ impl Flow {
             return;
         }
         let slow_start = self.window < self.threshold;
-        let growth = if !slow_start || turn.is_some() {
-            0.0
-        } else if path.counts_bytes {
-            1.0
-        } else {
-            0.5
-        };
+        let growth = if !slow_start || turn.is_some() { 0.0 } else { self.slow_start_growth(path) };
         let before = float(outcome.before);
         let fresh = ((1.0 + growth) * before).min(float(left.new));
         let flight = float(count) - before + fresh;
@@ -326,13 +333,18 @@ impl Flow {
         let at_loss = if path.halves_flight { flight.min(window) } else { window }.min(path.most);
         *turn = Some(Turn { cap: fresh + beta * (float(count) - before), unaware: fresh });
         self.window = (beta * at_loss).max(2.0);
-        self.threshold = self.window;
+        (self.threshold, self.is_after_timeout) = (self.window, false);
         if path.control == Kind::Cubic {
             let most = if at_loss < self.last_most { at_loss * (1.0 + beta) / 2.0 } else { at_loss };
             self.last_most = at_loss;
             let k = libm::cbrt((most - self.window).max(0.0) / C);
             self.cubic = Some(Epoch { start: f64::NAN, most, k, reno: self.window });
         }
+    }
+
+    /// Which part of what is acknowledged lets the window grow.
+    fn slow_start_growth(&self, path: &Path) -> f64 {
+        if self.is_after_timeout { path.growth_after_timeout } else { path.growth }
     }
 
     /// A round without loss.
@@ -348,12 +360,12 @@ impl Flow {
             self.leave_slow_start(path, pace);
         }
         if self.window < self.threshold {
-            let growth = if path.counts_bytes { 1.0 } else { 0.5 };
+            let growth = self.slow_start_growth(path);
             self.window = (self.window + growth * float(count)).min(self.threshold).min(path.most);
         } else if path.control == Kind::Cubic {
             self.grow_cubic(path, now, path.rtt.max(float(count) * pace));
         } else {
-            self.window = (self.window + if path.counts_bytes { 1.0 } else { 0.5 }).min(path.most);
+            self.window = (self.window + path.growth_when_avoiding).min(path.most);
         }
     }
 

@@ -4,6 +4,7 @@ use super::super::breakdown::Ledger;
 use super::super::connection::Content;
 use super::super::habits::{Acking, Habits};
 use super::super::ticks::Ticks;
+use super::super::window::counted;
 use super::Near;
 use farhop_scenario::Congestion;
 use farhop_units::Bytes;
@@ -96,7 +97,7 @@ impl Leg {
         while let Some((_, bytes)) = self.acks.pop_front_if(|(back, _)| *back <= now) {
             self.in_flight -= bytes;
             if !habits.validates || 2 * self.used[0].max(self.used[1]) > self.window {
-                let growth = if habits.byte_counting { bytes } else { bytes.min(near.tcp.mss.get()) };
+                let growth = counted(habits.counting, bytes, near.tcp.mss.get(), false);
                 self.window = (self.window + growth).max(near.least()).min(near.largest());
             }
         }
