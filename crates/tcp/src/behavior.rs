@@ -95,7 +95,7 @@ pub(crate) struct Behavior {
     /// pushed.
     pub(crate) batches: bool,
     /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take that was
-    /// not [measured](crate::host).
+    /// not [measured](crate::kernel).
     pub(crate) reaction: Duration,
     /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs
     /// of a test on an idle Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.

@@ -132,10 +132,10 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
-    /// Where the profile's hosts take any time, they take as long as was measured of hosts without a box between them, this one of them. What
-    /// others of its endpoints have to send is to wait for a burst ([`Endpoint::burst_goes_on`]).
-    pub fn take_as_measured(&mut self, host: Stream) {
-        self.sender.take_as_measured(host);
+    /// Segments are told to it when its host's [`crate::Kernel`] hears of them, and it answers at once. What others of its host's endpoints have to
+    /// send is to wait for a burst ([`Endpoint::burst_goes_on`]).
+    pub fn answer_when_heard(&mut self) {
+        self.sender.answer_when_heard();
     }
 
     /// What the application does next leaves at `runs`, which is known of a [`crate::Program`]. Else it is taken to sleep each time, and not
@@ -224,7 +224,7 @@ impl Endpoint {
         if received.finished {
             self.outputs.push_back(Output::Finished { at: now });
         }
-        let reaction = if self.rests { None } else { self.sender.reaction(now) };
+        let reaction = if self.rests { None } else { self.sender.reaction() };
         match reaction {
             // An acknowledgement that arrives meanwhile is answered with the first.
             Some(reaction) if self.receiver.ack_due().is_none_or(|due| due > now) => {

@@ -25,6 +25,7 @@ mod endpoint;
 mod error;
 mod host;
 mod jiffies;
+mod kernel;
 mod pacing;
 mod probe;
 mod program;
@@ -51,6 +52,7 @@ pub use config::{ByteCounting, Congestion, FirstAck, HEADER_BYTES, Profile, TcpC
 pub use congestion::{CongestionControl, Controller};
 pub use endpoint::{Endpoint, Output, SenderState};
 pub use error::TcpError;
+pub use kernel::Kernel;
 pub use program::Program;
 pub use sack::{SackBlock, SackBlocks};
 pub use segment::{Codepoint, Segment, Timestamps};

@@ -3,7 +3,7 @@
 use super::Side;
 use crate::network::{Place, Route};
 use farhop_scenario::seeds;
-use farhop_tcp::{Endpoint, Program, TcpConfig};
+use farhop_tcp::{Endpoint, Kernel, Program, Segment, TcpConfig};
 use farhop_units::Instant;
 use farhop_units::random::Stream;
 use std::time::Duration;
@@ -13,12 +13,12 @@ const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
 
 /// Streams of random numbers, of either side. Legs are counted from 0, so that none has these.
 const OF_PROGRAMS: u64 = u64::MAX;
-const OF_HOSTS: u64 = u64::MAX - 2;
+const OF_KERNELS: u64 = u64::MAX - 2;
 
 /// All hosts. A terminal's clients are one, and all servers, as they are where a page is loaded over the emulated link.
 ///
-/// What goes through boxes is taken to find all programs asleep, and bursts to come in one piece, as the model takes them to; how long hosts take
-/// was only measured without.
+/// What goes through boxes is taken to find all programs asleep, kernels at once and bursts in one piece, as the model takes it to; how long hosts
+/// take was only measured without.
 #[derive(Debug)]
 pub(super) struct Hosts {
     /// What they do at random.
@@ -28,23 +28,25 @@ pub(super) struct Hosts {
     programs: Option<[Vec<Program>; 2]>,
     /// Of each terminal's clients and servers, when the last burst goes on that was begun.
     bursts: Vec<[Instant; 2]>,
+    /// Of each terminal's clients and servers.
+    kernels: Vec<[Kernel; 2]>,
 }
 
 impl Hosts {
     /// Of a run with this `seed`.
     pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
         let programs = Program::takes_time(tcp).then(Default::default);
-        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs, bursts: Vec::new() }
+        let (bursts, kernels) = (Vec::new(), Vec::new());
+        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs, bursts, kernels }
     }
 
-    /// An end of leg `number` is on a host. All hosts of one side have one clock; how fast they answer differs from terminal to terminal.
+    /// An end of leg `number` is on a host. All hosts of one side have one clock.
     pub(super) fn put_on_host(&self, number: u64, (route, side): (Route, Side), end: &mut Endpoint) {
         let side = side as u64;
         let uptime = Duration::from_nanos(self.random.below(side, LONGEST_UPTIME_NS));
         end.set_host(uptime, self.random.split(number).split(side));
         if is_direct(route) {
-            let host = self.random.split(OF_HOSTS - side).split(u64::from(route.line.terminal));
-            end.take_as_measured(host);
+            end.answer_when_heard();
         }
     }
 
@@ -89,6 +91,26 @@ impl Hosts {
     pub(super) fn waits_for_burst(&self, now: Instant, route: Route, side: Side) -> Option<Instant> {
         let bursts = self.bursts.get(usize::from(route.line.terminal))?;
         Some(bursts[side as usize]).filter(|goes_on| *goes_on > now)
+    }
+
+    /// Whether hosts take any time.
+    pub(super) fn take_time(&self) -> bool {
+        self.programs.is_some()
+    }
+
+    /// When the kernel at one end gets to a segment that comes now, if it is known and later. A terminal's servers are one host here.
+    pub(super) fn hears(&mut self, now: Instant, (route, side): (Route, Side), segment: &Segment) -> Option<Instant> {
+        if !self.take_time() || !is_direct(route) {
+            return None;
+        }
+        let terminal = usize::from(route.line.terminal);
+        while self.kernels.len() <= terminal {
+            let number = self.kernels.len() as u64;
+            let random = |side: u64| self.random.split(OF_KERNELS - side).split(number);
+            self.kernels.push([0, 1].map(|side| Kernel::new(random(side))));
+        }
+        let heard = self.kernels[terminal][side as usize].hears(now, segment);
+        (heard > now).then_some(heard)
     }
 
     /// When what the program does there now leaves, if it is known.
@@ -136,6 +158,16 @@ mod tests {
         assert_eq!(waits(ours, Side::Far), Some(goes_on));
         assert_eq!([waits(ours, Side::Near), waits(theirs, Side::Far), waits(others, Side::Far)], [None; 3]);
         assert_eq!(hosts.waits_for_burst(goes_on, ours, Side::Far), None, "the burst is over");
+    }
+
+    #[test]
+    fn kernels_take_a_while_where_hosts_do_and_no_box_is_between() {
+        let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
+        let heard =
+            |profile, route| Hosts::new(&TcpConfig::of(profile), 1).hears(now, (route, Side::Far), &Segment::default());
+        assert!(heard(Profile::Linux, direct).is_some_and(|heard| heard > now));
+        assert_eq!(heard(Profile::Rfc, direct), None);
+        assert_eq!(heard(Profile::Linux, route(0, Place::Terminal, Place::Gateway)), None);
     }
 
     #[test]

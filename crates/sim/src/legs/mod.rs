@@ -365,7 +365,24 @@ impl Legs {
         end.in_flight = end.in_flight.wrapping_sub(1);
     }
 
-    /// A packet arrived.
+    /// When the host of an end gets to a packet that comes now, if that is later.
+    #[inline]
+    pub(crate) fn hears(
+        &mut self,
+        now: Instant,
+        leg: u32,
+        side: Side,
+        packet: impl FnOnce() -> Packet,
+    ) -> Option<Instant> {
+        if !self.hosts.take_time() {
+            return None;
+        }
+        let Packet::Tcp(segment) = packet() else { return None };
+        let route = self.legs[leg].ends[side as usize].route;
+        self.hosts.hears(now, (route, side), &segment)
+    }
+
+    /// A host has got to a packet.
     pub(crate) fn handle_packet(&mut self, now: Instant, leg: u32, side: Side, packet: &Packet) {
         match packet {
             Packet::Tcp(segment) => {

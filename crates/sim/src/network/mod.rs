@@ -58,6 +58,25 @@ pub(crate) struct Held {
     is_marked: bool,
 }
 
+impl Held {
+    /// As part of a word, whose last byte is free.
+    pub(crate) fn word(&self) -> u64 {
+        u64::from(self.content) | u64::from(self.is_marked) << u32::BITS
+    }
+
+    /// What such a word was made of.
+    #[expect(clippy::cast_possible_truncation, reason = "its lower half is the content")]
+    pub(crate) fn of_word(word: u64) -> Self {
+        Self { content: word as u32, is_marked: (word >> u32::BITS) & 1 == 1 }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn any() -> impl proptest::strategy::Strategy<Value = Self> {
+        use proptest::prelude::*;
+        any::<(u32, bool)>().prop_map(|(content, is_marked)| Self { content, is_marked })
+    }
+}
+
 /// What went through the network so far. What has neither been delivered nor dropped is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Traffic {
@@ -65,6 +84,7 @@ pub(crate) struct Traffic {
     pub(crate) offered: u64,
     /// Made by links that duplicate.
     pub(crate) duplicated: u64,
+    /// Taken out by those whom they have reached.
     pub(crate) delivered: u64,
     /// On the way, or by a host because they were damaged.
     pub(crate) dropped: u64,
@@ -310,12 +330,18 @@ impl<P: Content> Network<P> {
     /// Hands over what has arrived.
     #[inline]
     pub(crate) fn take(&mut self, Held { content, is_marked }: Held) -> P {
+        self.traffic.delivered += 1;
         self.contents.release(content);
         let mut packet = self.contents.get(content);
         if is_marked {
             packet.mark_congestion();
         }
         packet
+    }
+
+    /// What a packet is that has not been taken out.
+    pub(crate) fn peek(&self, packet: &Held) -> P {
+        self.contents.get(packet.content)
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -469,8 +495,8 @@ impl<P: Content> Network<P> {
             // Checksums find every single flipped bit (RFC 9293 §3.1).
             return self.discard(parcel);
         }
-        self.traffic.delivered += 1;
         if parcel.leg == NO_LEG {
+            self.traffic.delivered += 1;
             return self.contents.release(parcel.content);
         }
         let packet = Held { content: parcel.content, is_marked: parcel.codepoint == Codepoint::Experienced };

@@ -5,7 +5,7 @@
 
 use super::outlook::Outlook;
 use crate::engine::{EventQueue, Looks};
-use crate::network::{Parcel, Side};
+use crate::network::{Held, Parcel, Side};
 use farhop_units::Instant;
 
 /// Something that happens at a time.
@@ -29,6 +29,8 @@ pub(crate) enum Event {
     Origin(u32),
     /// A client has something to do by itself.
     Client(u32),
+    /// The host at an end gets to a packet that has come.
+    Heard { side: Side, leg: u32, packet: Held },
     /// A packet for all terminals comes, this one since the beginning.
     Multicast(u64),
 }
@@ -99,6 +101,7 @@ impl From<Event> for Waiting {
             Event::Origin(leg) => (7, [leg.into(), 0, 0]),
             Event::Client(client) => (8, [client.into(), 0, 0]),
             Event::Multicast(number) => (9, [number, 0, 0]),
+            Event::Heard { side, leg, packet } => (10, [leg.into(), side as u64, packet.word()]),
         };
         Self([first, second, third | kind << KIND])
     }
@@ -121,7 +124,8 @@ impl From<Waiting> for Event {
             6 => Self::Paced { side, terminal },
             7 => Self::Origin(leg),
             8 => Self::Client(leg),
-            _ => Self::Multicast(number),
+            9 => Self::Multicast(number),
+            _ => Self::Heard { side, leg, packet: Held::of_word(third) },
         }
     }
 }
@@ -151,6 +155,7 @@ mod tests {
             any::<u32>().prop_map(Event::Origin),
             any::<u32>().prop_map(Event::Client),
             any::<u64>().prop_map(Event::Multicast),
+            (sides(), any::<u32>(), Held::any()).prop_map(|(side, leg, packet)| Event::Heard { side, leg, packet }),
         ]
     }
 

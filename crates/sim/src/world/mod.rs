@@ -133,6 +133,7 @@ impl<'a> World<'a> {
                     self.drain(leg, Side::Far)?;
                 }
             }
+            Event::Heard { side, leg, packet } => self.take_in(leg, side, packet)?,
             Event::Multicast(number) => self.multicast(number),
             Event::Client(client) => {
                 if self.clients[client as usize].handle_timeout(at, self.chain.http_of_clients(self.scenario.http)) {

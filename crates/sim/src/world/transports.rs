@@ -6,7 +6,7 @@
 use super::{Event, World, origin_of};
 use crate::error::SimError;
 use crate::legs::{Exchange, Message, Owner, Said};
-use crate::network::{Line, Outcome, Place, Route, Side};
+use crate::network::{Held, Line, Outcome, Place, Route, Side};
 use crate::packet::Packet;
 use crate::programs::Origin;
 use farhop_tcp::Output;
@@ -16,13 +16,9 @@ impl World<'_> {
     pub(super) fn handle_outcome(&mut self, outcome: Outcome) -> Result<(), SimError> {
         match outcome {
             Outcome::Arrived { leg, side, packet } => {
-                self.legs.landed(leg, side);
-                match self.network.take(packet) {
-                    Packet::Paced(packet) => self.hear_datagram(leg, side, &packet),
-                    packet => {
-                        self.legs.handle_packet(self.now, leg, side, &packet);
-                        self.drain(leg, side)?;
-                    }
+                match self.legs.hears(self.now, leg, side, || self.network.peek(&packet)) {
+                    Some(later) => self.events.push(later, Event::Heard { side, leg, packet }),
+                    None => self.take_in(leg, side, packet)?,
                 }
             }
             Outcome::Dropped { leg } => {
@@ -30,6 +26,19 @@ impl World<'_> {
                 self.legs.reclaim(self.now, leg, Side::Near);
             }
             Outcome::Duplicated { leg } => _ = self.legs.sent(leg, Side::Near),
+        }
+        Ok(())
+    }
+
+    /// A packet is for an end whose host has got to it.
+    pub(super) fn take_in(&mut self, leg: u32, side: Side, packet: Held) -> Result<(), SimError> {
+        self.legs.landed(leg, side);
+        match self.network.take(packet) {
+            Packet::Paced(packet) => self.hear_datagram(leg, side, &packet),
+            packet => {
+                self.legs.handle_packet(self.now, leg, side, &packet);
+                self.drain(leg, side)?;
+            }
         }
         Ok(())
     }
