@@ -122,7 +122,7 @@ fn go(
 /// little of it connections get to use. `None` where a rate is unlimited, or the requests come at once.
 ///
 /// Of each request and reply, with the headers of packets as large as any, counts what could be carried before the last request comes, when
-/// the link has nothing else to do: what a burst leaves for later is not asked for in that time.
+/// the link has nothing else to do: of a burst shortly before that most is not asked for in that time.
 pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
     let (limit, mss) = (Limit::of(scenario), scenario.tcp.mss.max(TcpConfig::of(Profile::Linux).mss));
     let all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();

@@ -2,7 +2,8 @@
 //!
 //! A packet counts when it has crossed, with what it took of the link's rate: of one that crossed just after a measured time began, most was
 //! sent before, and of one that crosses just after its end most was sent in it. So nothing is used more than fully, however short the
-//! time and however slow the link. What jitter delays counts as sent later than it was.
+//! time and however slow the link, but where packets come out closer together than they were sent: what jitter delays, and what several
+//! terminals send in slots of their own, counts as sent later than it was.
 //!
 //! Packets need not be counted in the order of their times: what goes through lanes at once is counted ahead of them.
 

@@ -46,7 +46,8 @@ fn what_is_posted_crosses_the_way_up_through_any_boxes() {
         let limit = farhop_model::limit(&scenario).as_secs_f64();
         let simulated = loads::beside(predicted, &scenario);
         // 300 kB at 1 Mbit/s, and there and back.
-        assert!(limit > 2.9 && simulated > limit, "{architecture}: {simulated} s, limit {limit} s");
+        let fastest = simulate(&scenario, 1).rows[0].page_load_min_s;
+        assert!(limit > 2.9 && fastest > limit, "{architecture}: {fastest} s, limit {limit} s");
         let off = simulated / predicted - 1.0;
         assert!(off.abs() < 0.015, "{architecture}: {simulated} s simulated, {predicted} s predicted");
     }

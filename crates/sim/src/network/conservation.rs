@@ -42,6 +42,7 @@ proptest! {
 
     #[test]
     fn bytes_are_delivered_dropped_or_held_at_any_instant(
+        profile in select(vec!["rfc", "linux"]),
         scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
         discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue", "priority"]),
         multicast in 0_u32..3,
@@ -64,6 +65,7 @@ proptest! {
             format!("http.version={version}"),
             format!("http.dns={dns}"),
             format!("access.terminals={terminals}"),
+            format!("tcp.profile={profile}"),
             format!("access.scheme={scheme}"),
             format!("link.down.discipline={discipline}"),
             format!("link.down.queue={queue} packets"),

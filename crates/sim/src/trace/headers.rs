@@ -183,7 +183,7 @@ fn put_segment(segment: &Segment, ends: Ends, out: &mut Vec<u8>) {
     out.extend([0, flags(segment)]);
     // A SYN's window is not scaled (RFC 7323 §2.2).
     let shift = if segment.syn { 0 } else { ends.shift };
-    out.extend(u16::try_from(segment.window.get() >> shift).unwrap_or(u16::MAX).to_be_bytes());
+    out.extend(u16::try_from(segment.window.get().div_ceil(1 << shift)).unwrap_or(u16::MAX).to_be_bytes());
     out.extend([0; 4]);
     put_options(segment, ends, out);
     let words = u8::try_from((out.len() - begin) / 4).unwrap_or(u8::MAX);
