@@ -236,6 +236,7 @@ impl Window {
             return 0;
         }
         if !self.in_slow_start() {
+            self.is_after_timeout = false;
             return bytes;
         }
         if self.counting == ByteCounting::Packets {

@@ -29,6 +29,7 @@ impl SlowStart {
     /// Grows the window for `acked` bytes; what is left when the threshold is reached counts for congestion avoidance.
     pub(super) fn grow(&mut self, acked: Bytes) -> Bytes {
         if !self.is_on() {
+            self.is_after_timeout = false;
             return acked;
         }
         let counted = match self.counting {
@@ -118,9 +119,12 @@ mod tests {
         assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 2));
         (0..2).for_each(|_| assert_eq!(start.grow(MSS * 2), Bytes::ZERO));
         assert_eq!((start.is_on(), start.window), (false, MSS * 4));
-        // The next slow start is one after a loss or a pause.
+        // The next slow start is one after a pause, or a loss.
+        assert_eq!(start.grow(MSS), MSS);
+        start.window = MSS;
+        assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 3));
         start.lower_threshold(MSS * 9);
-        assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 6));
+        assert_eq!((start.grow(MSS * 9), start.window), (Bytes::ZERO, MSS * 5));
         let mut linux = SlowStart::new(MSS, MSS * 40, ByteCounting::Unlimited);
         linux.begin_after_timeout();
         assert_eq!((linux.grow(MSS * 9), linux.window), (Bytes::ZERO, MSS * 10));
