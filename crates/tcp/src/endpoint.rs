@@ -132,8 +132,8 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
-    /// Segments are told to it when its host's [`crate::Kernel`] hears of them, and it answers at once. What others of its host's endpoints have to
-    /// send is to wait for a burst ([`Endpoint::burst_goes_on`]).
+    /// Segments are told to it when its host's [`crate::Kernel`] hears of them, and it answers at once. What others of its host's endpoints send by
+    /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]).
     pub fn answer_when_heard(&mut self) {
         self.sender.answer_when_heard();
     }
@@ -225,10 +225,12 @@ impl Endpoint {
             self.outputs.push_back(Output::Finished { at: now });
         }
         let reaction = if self.rests { None } else { self.sender.reaction() };
-        match reaction {
+        // What a program writes that runs later, or a burst has begun, is not sent sooner because something arrives meanwhile.
+        let answers = reaction.map(|reaction| now + reaction).or(self.answering.filter(|answers| *answers > now));
+        match answers {
             // An acknowledgement that arrives meanwhile is answered with the first.
-            Some(reaction) if self.receiver.ack_due().is_none_or(|due| due > now) => {
-                self.answering.get_or_insert(now + reaction);
+            Some(answers) if self.receiver.ack_due().is_none_or(|due| due > now) => {
+                self.answering.get_or_insert(answers);
                 self.set_due();
             }
             _ => self.flush(now),

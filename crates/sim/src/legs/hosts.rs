@@ -84,7 +84,8 @@ impl Hosts {
         if self.bursts.len() <= terminal {
             self.bursts.resize(terminal + 1, [Instant::START; 2]);
         }
-        self.bursts[terminal][side as usize] = goes_on;
+        let last = &mut self.bursts[terminal][side as usize];
+        *last = goes_on.max(*last);
     }
 
     /// Until when one end has to wait that would send now: a host sends one burst after the other.

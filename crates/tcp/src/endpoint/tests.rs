@@ -232,6 +232,24 @@ fn a_linux_host_behind_boxes_takes_a_little_to_answer_with_data() {
 }
 
 #[test]
+fn what_arrives_does_not_wake_a_program() {
+    let config = TcpConfig::of(Profile::Linux);
+    let (mut server, _) = sending(Profile::Linux, 1, true);
+    for (ms, segments) in [(150, 10), (200, 30)] {
+        server.handle_timeout(at(ms));
+        server.handle_segment(at(ms), &acknowledging(config.mss * segments));
+    }
+    outputs(&mut server);
+    let runs = at(300) + Duration::from_micros(100);
+    server.run_at(runs);
+    server.write(at(300), config.mss);
+    server.handle_segment(at(300) + Duration::from_micros(50), &acknowledging(config.mss * 30));
+    assert_eq!((transmit_times(&mut server), server.next_timeout()), (vec![], Some(runs)));
+    server.handle_timeout(runs);
+    assert_eq!(transmit_times(&mut server), [runs]);
+}
+
+#[test]
 fn after_a_pause_the_rest_of_a_burst_is_a_microsecond_behind_its_first_segment() {
     let gap = |seed: u64| {
         let (mut server, config) = sending(Profile::Linux, seed, true);
