@@ -6,7 +6,8 @@
 //! take, so that more of the buffer can be offered; once per round trip, when the application reads, the buffer becomes twice what arrived in it, and more while
 //! that still grows or data waits out of order (tcp_rcvbuf_grow(), Linux 6.18); and the offer opens by two segments per segment
 //! received up to that (tcp_grow_window()). The round trip is the receiver's own (tcp_rcv_rtt_measure_ts()). Left out: windows in
-//! units of the window scale, memory pressure.
+//! units of the window scale while they grow, memory pressure, offers that shrink when packets turn out to be
+//! small: these begin at what such packets leave.
 
 use crate::behavior::Behavior;
 use crate::{Segment, Sequence, TcpConfig, Timestamps};
@@ -280,17 +281,20 @@ mod tests {
             assert!(offer >= next_round, "{offer} offered, {next_round} to come");
         }
         let (last, _) = offers(&config, 20)[19];
-        assert_eq!(last, Bytes::new((32 << 20) / 256 * 158));
+        assert_eq!(last, Bytes::new(20_970_496));
     }
 
     #[test]
     fn linux_grows_to_what_the_largest_buffer_holds_and_no_further() {
         let last = |buffer| offers(&TcpConfig { receive_buffer: buffer, ..TcpConfig::of(Profile::Linux) }, 20)[19].0;
-        // Of each 256 bytes of buffer packets of 1500 bytes leave 158 to their payload.
-        assert_eq!(last(Bytes::kib(512)), Bytes::kib(2) * 158);
+        // As Linux's packets tell, with windows in units of 128 bytes.
+        assert_eq!(last(Bytes::kib(512)), Bytes::new(326_272));
+        assert_eq!(last(Bytes::kb(50)), Bytes::new(29_824));
         // No larger than where it starts: the size of packets is all that is learned.
-        assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::new(80_896));
-        assert_eq!(last(Bytes::kib(16)), Bytes::new(10_112));
+        assert_eq!(last(TcpConfig::LINUX_INITIAL_BUFFER), Bytes::new(80_512));
+        assert_eq!(last(Bytes::kib(16)), Bytes::new(8832));
+        let small = TcpConfig { receive_buffer: Bytes::kb(50), mss: Bytes::new(1200), ..TcpConfig::of(Profile::Linux) };
+        assert_eq!(small.payload_in(small.receive_buffer), Bytes::new(24_832));
     }
 
     #[test]

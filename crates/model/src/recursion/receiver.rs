@@ -478,7 +478,7 @@ mod tests {
             })
             .collect();
         assert_eq!(offers[..2], [65_160 + 2 * 1448, 65_160 + 4 * 1448]);
-        assert_eq!(offers[6..], [80_896, 80_896], "158 of each 256 bytes of 128 KiB");
+        assert_eq!(offers[6..], [80_896, 80_896], "80,480 B are free of 128 KiB, in units of 1 KiB");
     }
 
     #[test]
