@@ -220,7 +220,7 @@ impl Window {
             Control::Cubic { .. } if self.threshold.is_some() => ack.bytes,
             Control::Cubic { exit, .. } => match exit.judge(ack) {
                 Stage::SlowStart => ack.bytes,
-                Stage::Conservative => ack.bytes / GROWTH_DIVISOR,
+                Stage::Conservative => counted(self.counting, ack.bytes, self.mss, false) / GROWTH_DIVISOR,
                 Stage::Over => {
                     self.threshold = Some(self.size);
                     ack.bytes
@@ -239,11 +239,11 @@ impl Window {
             self.is_after_timeout = false;
             return bytes;
         }
+        let counted = counted(self.counting, bytes, self.mss, self.is_after_timeout);
         if self.counting == ByteCounting::Packets {
-            self.size += bytes.min(self.mss);
+            self.size += counted;
             return 0;
         }
-        let counted = counted(self.counting, bytes, self.mss, self.is_after_timeout);
         let room = self.threshold.map_or(counted, |threshold| threshold.saturating_sub(self.size));
         self.size = self.size.saturating_add(counted.min(room));
         counted.saturating_sub(room)

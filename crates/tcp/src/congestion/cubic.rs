@@ -75,28 +75,27 @@ impl Cubic {
         bytes.as_f64() / self.start.mss.as_f64()
     }
 
-    /// Ends slow start where HyStart says so; gives how much of `acked` counts for slow start.
-    fn watch_slow_start(&mut self, ack: &Acknowledged) -> Bytes {
+    /// Ends slow start where HyStart says so; whether it is conservative.
+    fn watch_slow_start(&mut self, ack: &Acknowledged) -> bool {
         let (on, window) = (self.start.is_on(), self.start.window);
         match &mut self.exit {
             Exit::Classic(hystart) => {
-                let Some(rtt) = ack.rtt else { return ack.bytes };
+                let Some(rtt) = ack.rtt else { return false };
                 // As Linux does: the first second after a loss says little about the path.
                 let young = self.linux.as_ref().is_some_and(|growth| growth.is_young(ack.now));
                 if !young && hystart.should_leave(ack, rtt, on, window >= self.start.mss * LOW_WINDOW) {
                     self.start.threshold = Some(window);
                 }
-                ack.bytes
+                false
             }
-            Exit::PlusPlus(_) if self.start.threshold.is_some() => ack.bytes,
-            Exit::PlusPlus(hystart) => match hystart.judge(ack) {
-                hystart_plus_plus::Stage::SlowStart => ack.bytes,
-                hystart_plus_plus::Stage::Conservative => hystart_plus_plus::conservative(ack.bytes),
-                hystart_plus_plus::Stage::Over => {
+            Exit::PlusPlus(_) if self.start.threshold.is_some() => false,
+            Exit::PlusPlus(hystart) => {
+                let stage = hystart.judge(ack);
+                if stage == hystart_plus_plus::Stage::Over {
                     self.start.threshold = Some(window);
-                    ack.bytes
                 }
-            },
+                stage == hystart_plus_plus::Stage::Conservative
+            }
         }
     }
 
@@ -200,8 +199,10 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Acknowledged) {
-        let counted = self.watch_slow_start(ack);
-        let rest = self.start.grow(counted);
+        if self.watch_slow_start(ack) {
+            return self.start.grow_by_share(ack.bytes, hystart_plus_plus::GROWTH_DIVISOR);
+        }
+        let rest = self.start.grow(ack.bytes);
         if rest > Bytes::ZERO {
             self.avoid_congestion(ack, rest);
         }

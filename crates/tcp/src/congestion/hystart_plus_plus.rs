@@ -6,7 +6,6 @@
 
 use super::Acknowledged;
 use crate::Sequence;
-use farhop_units::Bytes;
 use std::time::Duration;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH (§4.3).
@@ -15,8 +14,8 @@ const RTT_THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration:
 const RTT_DIVISOR: u32 = 8;
 /// N_RTT_SAMPLE.
 const SAMPLES: u32 = 8;
-/// CSS_GROWTH_DIVISOR.
-const GROWTH_DIVISOR: u64 = 4;
+/// CSS_GROWTH_DIVISOR: what an acknowledgement adds in conservative slow start is divided by it.
+pub(super) const GROWTH_DIVISOR: u64 = 4;
 /// CSS_ROUNDS.
 const ROUNDS: u32 = 5;
 
@@ -29,11 +28,6 @@ pub(super) enum Stage {
     Conservative,
     /// End.
     Over,
-}
-
-/// What counts of `bytes` in conservative slow start.
-pub(super) fn conservative(bytes: Bytes) -> Bytes {
-    Bytes::new(bytes.get() / GROWTH_DIVISOR)
 }
 
 /// Conservative slow start, with the RTT that justifies it.
@@ -97,7 +91,7 @@ impl HyStartPlusPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farhop_units::Instant;
+    use farhop_units::{Bytes, Instant};
 
     /// The stage at the end of each round of ten ACKs with these RTTs in ms.
     fn stages(rtts: &[u64]) -> Vec<Stage> {

@@ -32,18 +32,29 @@ impl SlowStart {
             self.is_after_timeout = false;
             return acked;
         }
-        let counted = match self.counting {
-            ByteCounting::Packets => {
-                self.window += acked.min(self.mss);
-                return Bytes::ZERO;
-            }
-            ByteCounting::Segments(_) if self.is_after_timeout => acked.min(self.mss),
-            ByteCounting::Segments(most) => acked.min(self.mss * u64::from(most)),
-            ByteCounting::Unlimited => acked,
-        };
+        let counted = self.counted(acked);
+        if self.counting == ByteCounting::Packets {
+            self.window += counted;
+            return Bytes::ZERO;
+        }
         let room = self.threshold.map_or(counted, |threshold| threshold.saturating_sub(self.window));
         self.window += counted.min(room);
         counted.saturating_sub(room)
+    }
+
+    /// Grows the window by a share of what `acked` bytes are counted as, where there is no threshold (RFC 9406 §4.2).
+    pub(super) fn grow_by_share(&mut self, acked: Bytes, divisor: u64) {
+        self.window += Bytes::new(self.counted(acked).get() / divisor);
+    }
+
+    /// What of `acked` bytes counts.
+    fn counted(&self, acked: Bytes) -> Bytes {
+        match self.counting {
+            ByteCounting::Packets => acked.min(self.mss),
+            ByteCounting::Segments(_) if self.is_after_timeout => acked.min(self.mss),
+            ByteCounting::Segments(most) => acked.min(self.mss * u64::from(most)),
+            ByteCounting::Unlimited => acked,
+        }
     }
 
     /// Half of `window`.
@@ -109,6 +120,21 @@ mod tests {
         };
         assert_eq!(all(MSS * 2), [15, 15, 20, 20, 20], "of delayed acknowledgements");
         assert_eq!(all(MSS * 8), [15, 15, 20, 25, 50], "of those that stand for many that were lost");
+    }
+
+    #[test]
+    fn a_share_is_one_of_what_is_counted() {
+        let grown = |counting, acked| {
+            let mut start = SlowStart::new(MSS, MSS * 10, counting);
+            start.grow_by_share(acked, 4);
+            start.window.get() - 10 * MSS.get()
+        };
+        let all = |acked| {
+            [ByteCounting::Packets, ByteCounting::Segments(2), ByteCounting::Unlimited]
+                .map(|counting| grown(counting, acked))
+        };
+        assert_eq!(all(MSS), [250, 250, 250]);
+        assert_eq!(all(MSS * 8), [250, 500, 2000]);
     }
 
     #[test]
