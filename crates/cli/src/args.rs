@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Measure(Run),
     /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/
     Emulate(Emulate),
-    /// A paper's tables and figures by its formulas, ours beside the published numbers
+    /// A paper's tables, figures and claims by its formulas and by simulation, ours beside the published numbers
     Reproduce(Reproduce),
     /// Predict, simulate and measure points drawn with a seed; write a page with every difference
     Conformance(Conformance),

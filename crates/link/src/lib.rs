@@ -66,8 +66,8 @@ mod serializer;
 pub mod trace;
 
 pub use access::{
-    Access, AccessCounters, AlohaPeriodic, Backoff, Cfdama, Dama, FixedTdma, FrameFormat, RequestSlots, Requests,
-    SlottedAloha,
+    Access, AccessCounters, AlohaPeriodic, Backoff, Cfdama, Dama, FixedTdma, Frame, FrameFormat, RequestSlots,
+    Requests, SlottedAloha,
 };
 pub use change::{Change, Setting, SettingError};
 pub use channel::Channel;

@@ -138,4 +138,5 @@ pub(crate) const ZHOU_2004_CAPTIONS: &[Caption] = &[
     shows(Figure::Fig(6), "response times by transport and medium access"),
     shows(Figure::Fig(7), "response times by the frequency of ACKs"),
     shows(Figure::Section("3"), "the user model's means"),
+    shows(Figure::Section("6"), "what the paper does not give of its network, and what is taken for it here"),
 ];

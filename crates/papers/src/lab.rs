@@ -66,13 +66,24 @@ impl<'a> Lab<'a> {
         if let Some(found) = self.populations.get(&setup) {
             return found.clone();
         }
-        self.say(&format!("{architecture} over {scenario} with {}", changes.join(", ")));
-        let found = simulated(scenario, architecture, changes).and_then(|mut simulation| {
-            let population = simulation.populations.pop().ok_or("the scenario has no users")?;
-            Ok(Rc::new(population))
-        });
+        self.say(&told(&setup));
+        let found = users(&setup).map(Rc::new);
         self.populations.insert(setup, found.clone());
         found
+    }
+
+    /// Simulates several of these at once, one on each core, so that they are known when they are asked for.
+    pub(crate) fn prepare(&mut self, scenario: &'static str, experiments: Vec<(Architecture, Changes)>) {
+        let mut unknown: Vec<Setup> = Vec::new();
+        for (architecture, changes) in experiments {
+            let setup = (scenario, architecture, changes);
+            if !self.populations.contains_key(&setup) && !unknown.contains(&setup) {
+                self.say(&told(&setup));
+                unknown.push(setup);
+            }
+        }
+        let found = in_parallel(&unknown, users);
+        self.populations.extend(unknown.into_iter().zip(found.into_iter().map(|found| found.map(Rc::new))));
     }
 
     /// The replays of nz-us-2000, which its figures share.
@@ -93,6 +104,17 @@ impl<'a> Lab<'a> {
         let (load, row) = (simulation.loads.drain(..).next(), simulation.rows.pop());
         load.zip(row).ok_or_else(|| "the scenario has users".to_owned())
     }
+}
+
+/// What is about to be simulated.
+fn told((scenario, architecture, changes): &Setup) -> String {
+    format!("{architecture} over {scenario} with {}", changes.join(", "))
+}
+
+/// What users meet there.
+fn users((scenario, architecture, changes): &Setup) -> Result<Population, String> {
+    let mut simulation = simulated(scenario, *architecture, changes)?;
+    simulation.populations.pop().ok_or_else(|| "the scenario has no users".to_owned())
 }
 
 /// The shipped scenario with these changes.

@@ -34,7 +34,7 @@ fn a_figure_is_found_however_it_is_spelled() {
         assert_eq!(reproduction.figures(), [Figure::Fig(5)], "{name}");
     }
     let error = reproduce(Paper::Zhou2004, Some("fig 99")).unwrap_err().to_string();
-    assert_eq!(error, "zhou-2004 has no \"fig 99\" to reproduce; accepted: Fig 5, Fig 6, Fig 7, Table 1, §3");
+    assert_eq!(error, "zhou-2004 has no \"fig 99\" to reproduce; accepted: Fig 5, Fig 6, Fig 7, Table 1, §3, §6");
     assert!("zhou-2005".parse::<Paper>().unwrap_err().to_string().contains("zhou-2004"));
 }
 

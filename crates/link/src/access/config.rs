@@ -3,12 +3,13 @@
 //! A word and terms, all of them optional: `tdma`, `cfdama frame=26.5ms slots=128 requests=random`. What is written reads
 //! back exactly.
 
+use super::layout::{Frame, Layout, Shape};
 use super::{AlohaPeriodic, Cfdama, Dama, FixedTdma, SlottedAloha};
 use crate::DirectionConfig;
 use core::fmt;
 use core::str::FromStr;
-use farhop_units::ParseError;
 use farhop_units::terms::Terms;
+use farhop_units::{ParseError, Rate};
 
 /// How terminals share the way up.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,16 +54,30 @@ impl Access {
             return Err(ParseError::new(problem, "pause=0ms, or dedicated access"));
         }
         let rate = up.rate.ok_or_else(|| ParseError::new(format!("{} without an up rate", self.word()), constant))?;
+        self.shape(terminals, rate).map(drop)
+    }
+
+    /// The frames in which so many terminals share a way up of `rate`; `None` where it is not cut into frames.
+    ///
+    /// # Errors
+    ///
+    /// The scheme cannot serve so many terminals at this rate.
+    pub fn frame(&self, terminals: u16, rate: Rate) -> Result<Option<Frame>, ParseError> {
+        let is_framed = !matches!(self, Self::SlottedAloha(_));
+        Ok(self.shape(terminals, rate)?.filter(|_| is_framed).map(|shape| Frame::of(&Layout::new(shape, rate))))
+    }
+
+    fn shape(&self, terminals: u16, rate: Rate) -> Result<Option<Shape>, ParseError> {
         let terminals = terminals.max(1);
-        let shape = match self {
-            Self::Dedicated => return Ok(()),
+        match self {
+            Self::Dedicated => return Ok(None),
             Self::FixedTdma(tdma) => tdma.shape(terminals, rate),
             Self::Cfdama(cfdama) => cfdama.shape(terminals, rate),
             Self::AlohaPeriodic(periodic) => periodic.shape(terminals, rate),
             Self::SlottedAloha(aloha) => aloha.shape(rate),
             Self::Dama(dama) => dama.shape(terminals, rate),
-        };
-        shape.map(drop)
+        }
+        .map(Some)
     }
 
     /// The scheme's name in scenario files and logs.
@@ -114,7 +129,7 @@ impl fmt::Display for Access {
 mod tests {
     use super::*;
     use crate::access::{Action, Scheduler};
-    use farhop_units::{Bytes, Instant, Rate};
+    use farhop_units::{Bytes, Instant};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -175,6 +190,23 @@ mod tests {
             }
         }
         assert_eq!(check("tdma", u16::MAX, Some(Rate::kbps(64))), Ok(()));
+    }
+
+    #[test]
+    fn frames_are_told() {
+        let frame = |text: &str| {
+            let access = text.parse::<Access>().unwrap();
+            let frame = access.frame(128, Rate::kbps(400)).unwrap();
+            frame.map(|frame| (frame.length.as_micros(), frame.slots, frame.slot.get(), frame.requests))
+        };
+        assert_eq!(frame("dedicated"), None);
+        assert_eq!(frame("slotted-aloha"), None);
+        // One slot of 53 B for each; as many as fit 26.5 ms; and what 16 requests of 8 B leave of that.
+        assert_eq!(frame("tdma"), Some((135_680, 128, 53, 0)));
+        assert_eq!(frame("cfdama"), Some((26_500, 25, 53, 0)));
+        assert_eq!(frame("aloha-periodic"), Some((25_880, 22, 53, 16)));
+        assert_eq!(frame("cfdama frame=26.5ms slots=50"), Some((26_500, 50, 26, 0)));
+        assert!("tdma slots=9".parse::<Access>().unwrap().frame(128, Rate::kbps(400)).is_err());
     }
 
     #[test]

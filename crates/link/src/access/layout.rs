@@ -24,6 +24,26 @@ const MAX_FRAME: Duration = Duration::from_secs(3600);
 pub(super) const SHORTEST_FRAME: Duration = Duration::from_micros(10);
 const MAX_SLOTS: u32 = 1_000_000;
 
+/// Frames of a scheme, as they are where nothing changes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// From the start of one to the start of the next.
+    pub length: Duration,
+    /// Data slots.
+    pub slots: u32,
+    /// What a data slot holds, the request field included.
+    pub slot: Bytes,
+    /// Request slots.
+    pub requests: u32,
+}
+
+impl Frame {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let Shape { slots, requests, field, .. } = layout.shape;
+        Self { length: layout.frame(), slots, slot: layout.payload + field, requests }
+    }
+}
+
 /// What a scheme needs of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Need {

@@ -41,6 +41,7 @@ pub use cfdama::{Cfdama, Requests};
 pub use config::Access;
 pub use dama::Dama;
 pub use format::{Backoff, FrameFormat, RequestSlots};
+pub use layout::Frame;
 pub use periodic::AlohaPeriodic;
 pub use tdma::FixedTdma;
 

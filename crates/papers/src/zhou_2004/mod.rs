@@ -16,6 +16,7 @@ pub(crate) fn reproduce() -> Reproduction {
     let mut reproduction = Reproduction::default();
     table_1(&mut reproduction);
     user_model(&mut reproduction);
+    experiments::sensitivity::told(&mut reproduction);
     reproduction
 }
 

@@ -1,0 +1,223 @@
+//! What the paper does not give: the satellite's delay, slots and frames, the largest reply, Aloha's streams. What is taken for each is
+//! told, and the figures are simulated again with one of them changed, for as long as the figures are.
+
+use super::{
+    CFDAMA, EVERY, Figure, Fill, Found, Lab, MACS, MEANS, PARETO, Population, Reproduction, SCENARIO, Statistic,
+    TRANSPORTS, acknowledgements_order, by_acknowledgements, changes, mac_order, reading, sizes_claim,
+};
+use crate::lab::{Changes, scenario};
+use farhop_results::Architecture;
+use farhop_scenario::{Access, ChannelConfig};
+use std::rc::Rc;
+
+/// What is changed.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// These settings of the network.
+    Network(&'static [&'static str]),
+    /// Frames are so many times as long; slots stay as large where their number is not that of the terminals.
+    Frames(f64),
+    /// Slots hold so many times as much; frames stay as long where each terminal need not have a slot in each.
+    Slots(f64),
+    /// No reply is larger.
+    Largest(&'static str),
+    /// A term of one scheme.
+    Term(&'static str, &'static str),
+}
+
+const CONDITIONS: [(&str, Change); 9] = [
+    (
+        "satellite 125 ms one way",
+        Change::Network(&["link.down.delay=125 ms", "link.up.delay=125 ms", "link.down.queue=125 kB"]),
+    ),
+    ("no reply above 10 MB", Change::Largest("10MB")),
+    ("no reply above 1 GB", Change::Largest("1GB")),
+    ("frames half as long", Change::Frames(0.5)),
+    ("frames twice as long", Change::Frames(2.0)),
+    ("slots half as large", Change::Slots(0.5)),
+    ("slots twice as large", Change::Slots(2.0)),
+    ("streams of two slots", Change::Term("aloha-periodic", "stream=2")),
+    ("streams kept for 10 s", Change::Term("aloha-periodic", "timeout=10s")),
+];
+
+const WHY: &str = "as above, with what the paper does not give changed";
+
+impl Change {
+    /// It is of what all three figures have in common.
+    const fn is_of_the_network(self) -> bool {
+        matches!(self, Self::Network(_) | Self::Frames(_) | Self::Slots(_))
+    }
+
+    /// The scheme, sizes of replies, and settings.
+    fn apply(self, access: &str) -> (String, String, Changes) {
+        let (mut scheme, mut sizes, mut settings) = (access.to_owned(), PARETO.to_owned(), Changes::new());
+        match self {
+            Self::Network(changed) => settings = changed.iter().map(ToString::to_string).collect(),
+            Self::Frames(factor) => scheme = framed(access, factor, 1.0),
+            Self::Slots(factor) => scheme = framed(access, 1.0, factor),
+            Self::Largest(reply) => sizes = format!("pareto least=1kB shape=1.1 to={reply}"),
+            Self::Term(of, term) if of == access => scheme = format!("{access} {term}"),
+            Self::Term(..) => {}
+        }
+        (scheme, sizes, settings)
+    }
+}
+
+/// The channel of the scenario.
+fn channel(access: &str) -> Option<ChannelConfig> {
+    scenario(SCENARIO, Architecture::Direct, &[format!("access.scheme={access}")]).ok().map(|scenario| scenario.link)
+}
+
+/// A scheme whose frames, or slots, are longer by a factor.
+fn framed(access: &str, longer: f64, larger: f64) -> String {
+    let frame = channel(access).and_then(|link| link.access.frame(link.terminals, link.up.rate?).ok()?);
+    let Some(frame) = frame else { return access.to_owned() };
+    let is_fixed = matches!(access.parse(), Ok(Access::FixedTdma(_)));
+    let length = if is_fixed { frame.length.mul_f64(longer * larger) } else { frame.length.mul_f64(longer) };
+    // The number of slots is the terminals', or that of a frame whose slots hold more or less.
+    let per_frame = f64::from(frame.slots) * if is_fixed { 1.0 } else { longer / larger };
+    format!("{access} frame={}us slots={per_frame:.0}", length.as_micros())
+}
+
+/// What is taken for what the paper does not give.
+pub(crate) fn told(reproduction: &mut Reproduction) {
+    let section = Figure::Section("6");
+    let mut row = |quantity: String, ours: f64, reading: &str| reproduction.row(section, quantity, None, ours, reading);
+    for (place, (scheme, name)) in MACS.iter().enumerate() {
+        let Some(link) = channel(scheme) else { continue };
+        if place == 0 {
+            let reading = "not given: a geostationary satellite; the paper's queue of the satellite's bandwidth and delay, which is \
+                           read as the round trip's, is 250 kB then";
+            row("satellite's delay, one way (ms)".to_owned(), link.down.delay.as_secs_f64() * 1e3, reading);
+        }
+        let Some(Ok(Some(frame))) = link.up.rate.map(|rate| link.access.frame(link.terminals, rate)) else { continue };
+        let cells = "not given: an ATM cell, with the request field where a scheme has one";
+        row(format!("slot, {name} (B)"), frame.slot.as_f64(), cells);
+        let reading = format!("not given: {} slots and {} for requests", frame.slots, frame.requests);
+        row(format!("frame, {name} (ms)"), frame.length.as_secs_f64() * 1e3, &reading);
+    }
+}
+
+/// A figure under each condition.
+pub(super) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
+    for (condition, change) in CONDITIONS {
+        match figure {
+            Figure::Fig(6) => transports(lab, reproduction, condition, change),
+            Figure::Fig(5) if change.is_of_the_network() => sizes(lab, reproduction, condition, change),
+            Figure::Fig(7) if change.is_of_the_network() => acknowledgements(lab, reproduction, condition, change),
+            _ => {}
+        }
+    }
+}
+
+/// Adds medians of pages by these names.
+fn medians(
+    (lab, figure): (&Lab<'_>, Figure),
+    reproduction: &mut Reproduction,
+    condition: &str,
+    row: &[(String, Found<Population>)],
+) {
+    for (name, found) in row {
+        match found {
+            Ok(population) => {
+                let (quantity, median) =
+                    (format!("{name}, {condition}: page, median (s)"), Statistic::Median.of(&population.pages));
+                reproduction.row(figure, quantity, None, median, &reading(lab.effort(), population));
+            }
+            Err(reason) => reproduction.gap_once(figure, reason),
+        }
+    }
+}
+
+/// Sizes of replies with RWBP, as in the paper.
+fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
+    let ((variants, mean, [why, _]), (architecture, transport)) = (MEANS[0], TRANSPORTS[2]);
+    let (access, _, more) = change.apply(CFDAMA);
+    let all: Vec<_> =
+        variants.iter().map(|(sizes, _)| (architecture, changes(lab.effort(), &access, sizes, &more))).collect();
+    lab.prepare(SCENARIO, all.clone());
+    let row = variants.iter().zip(&all).map(|((_, name), (architecture, changes))| {
+        (format!("{transport}, {name}"), lab.population(SCENARIO, *architecture, changes))
+    });
+    let row: Vec<_> = row.collect();
+    medians((lab, Figure::Fig(5)), reproduction, condition, &row);
+    let found: Option<Vec<Rc<Population>>> = row.into_iter().map(|(_, found)| found.ok()).collect();
+    if let Some(found) = found {
+        sizes_claim(reproduction, transport, variants, &found, &format!("{mean}; {condition}"), why);
+    }
+}
+
+/// The order of the schemes, with TCP end to end and with RWBP.
+fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
+    let effort = lab.effort();
+    let of = |architecture: Architecture| {
+        MACS.map(|(access, _)| {
+            let (access, sizes, more) = change.apply(access);
+            (architecture, changes(effort, &access, &sizes, &more))
+        })
+    };
+    let transports = [TRANSPORTS[0], TRANSPORTS[2]];
+    lab.prepare(SCENARIO, transports.into_iter().flat_map(|(architecture, _)| of(architecture)).collect());
+    for (architecture, transport) in transports {
+        let row: Vec<Found<Population>> =
+            of(architecture).iter().map(|(_, changes)| lab.population(SCENARIO, architecture, changes)).collect();
+        let named: Vec<_> =
+            MACS.iter().zip(&row).map(|((_, mac), found)| (format!("{transport}, {mac}"), found.clone())).collect();
+        medians((lab, Figure::Fig(6)), reproduction, condition, &named);
+        mac_order(reproduction, transport, &row, &format!(", {condition}"), WHY);
+    }
+}
+
+/// Frequencies of acknowledgements.
+fn acknowledgements(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
+    let (access, _, more) = change.apply(CFDAMA);
+    let row = by_acknowledgements(lab, &access, &more);
+    let named: Vec<_> =
+        EVERY.iter().zip(&row).map(|(every, found)| (format!("RWBP, CFDAMA, N = {every}"), found.clone())).collect();
+    medians((lab, Figure::Fig(7)), reproduction, condition, &named);
+    acknowledgements_order(reproduction, &row, &format!(", {condition}"), WHY);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::Effort;
+
+    #[test]
+    fn what_the_paper_leaves_open_can_be_changed() {
+        for (condition, change) in CONDITIONS {
+            let changed = MACS.iter().filter(|(access, _)| {
+                let (scheme, sizes, more) = change.apply(access);
+                let own = changes(Effort::Quick, &scheme, &sizes, &more);
+                crate::lab::scenario(SCENARIO, Architecture::Direct, &own).expect("it is a scenario");
+                own != changes(Effort::Quick, access, PARETO, &[])
+            });
+            assert_eq!(changed.count(), if matches!(change, Change::Term(..)) { 1 } else { 3 }, "{condition}");
+        }
+    }
+
+    #[test]
+    fn slots_and_frames_are_as_much_larger_as_they_are_said_to_be() {
+        let frame = |text: &str| {
+            let link = channel(text).expect("it is a scheme");
+            let frame = link.access.frame(link.terminals, link.up.rate.unwrap()).unwrap().expect("it has frames");
+            (frame.length.as_micros(), frame.slots, frame.slot.get())
+        };
+        assert_eq!(frame(&framed("cfdama", 1.0, 1.0)), frame("cfdama"));
+        assert_eq!(frame(&framed("cfdama", 2.0, 1.0)), (53_000, 50, 53));
+        assert_eq!(frame(&framed("cfdama", 1.0, 0.5)), (26_500, 50, 26));
+        assert_eq!(frame(&framed("aloha-periodic", 1.0, 2.0)).1, 11);
+        assert_eq!(frame(&framed("tdma", 0.5, 1.0)), (67_840, 128, 26));
+        assert_eq!(framed("tdma", 1.0, 2.0), framed("tdma", 2.0, 1.0), "each terminal has one in each frame");
+    }
+
+    #[test]
+    fn what_is_taken_for_what_is_not_given_is_told() {
+        let mut reproduction = Reproduction::default();
+        told(&mut reproduction);
+        let rows: Vec<_> = reproduction.rows.iter().map(|row| (row.quantity.as_str(), row.ours)).collect();
+        assert_eq!(rows[0], ("satellite's delay, one way (ms)", 250.0));
+        assert!(rows.contains(&("slot, CFDAMA (B)", 53.0)) && rows.contains(&("frame, CFDAMA (ms)", 26.5)));
+        assert!(rows.contains(&("frame, fixed TDMA (ms)", 135.68)), "{rows:?}");
+    }
+}
