@@ -22,6 +22,8 @@ const UNSCALED: u64 = 65_535;
 const LINUX_FIRST_ROUND: u64 = 10;
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: u64 = 128;
+/// Between two of the numbers in timestamps.
+const MILLISECOND: Ticks = Ticks::from_millis(1);
 
 /// What the sender needs to know of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -325,7 +327,9 @@ struct Tuning {
 }
 
 /// The round trip as the receiver of data sees it, in milliseconds: from an acknowledgement's sending to the arrival of a full segment
-/// that answers it (tcp_rcv_rtt_measure_ts()). A fall counts at once, a rise by an eighth.
+/// that answers it (tcp_rcv_rtt_measure_ts()). A fall counts at once, a rise by an eighth. Where milliseconds begin is the hosts' secret: what
+/// one takes that is measured is in the middle of all cases, of which the first echo of a millisecond is later by half of what lies between it
+/// and the one before, or by half a millisecond after a pause.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trip {
     /// The echo that was last seen, to the nanosecond and in milliseconds.
@@ -394,15 +398,17 @@ impl Trip {
     }
 
     fn measure(&mut self, now: Ticks, echo: Ticks, is_full: bool) {
-        if core::mem::replace(&mut self.last, echo) == echo {
+        let last = core::mem::replace(&mut self.last, echo);
+        if last == echo {
             return;
         }
+        let (trip, since) = (now.since(echo), echo.since(last).min(MILLISECOND));
         let echo = echo.whole_millis();
         if echo == self.echo {
             return;
         }
         self.echo = echo;
-        let sample = now.whole_millis().since(echo);
+        let sample = (trip + since.per(2)).whole_millis();
         if is_full && sample > Ticks::ZERO {
             self.estimate = Some(match self.estimate {
                 Some(before) if sample > before => before.since(before.per(8)) + sample.per(8),
@@ -495,6 +501,25 @@ mod tests {
             receiver.offer.tuning.as_mut().and_then(|tuning| tuning.trip.estimate.take())
         });
         assert_eq!(estimates, [None, Some(MS(500)), None, Some(MS(500))]);
+    }
+
+    #[test]
+    fn a_round_trip_is_measured_as_most_clocks_tell_it_wherever_their_milliseconds_begin() {
+        let us = Ticks::from_micros;
+        let measured = |sent: u64, trip: u64| {
+            let mut measured = Trip::default();
+            let mut measure = |sent: u64| {
+                measured.measure(us(sent + trip), us(sent), true);
+                measured.estimate.map(|estimate| estimate.raw() / 1_000_000)
+            };
+            // After a pause, and soon after that in another millisecond.
+            [measure(sent), measure(sent + 1100 - sent % 1000)]
+        };
+        for sent in [5_019_100, 5_019_876, 5_019_990] {
+            assert_eq!(measured(sent, 500_174), [Some(500); 2], "{sent}");
+            assert_eq!(measured(sent, 500_700)[0], Some(501), "{sent}");
+        }
+        assert_eq!(measured(5_019_900, 500_700), [Some(501), Some(500)], "0.2 ms after the one before");
     }
 
     #[test]
