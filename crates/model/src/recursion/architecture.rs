@@ -15,9 +15,10 @@
 //! | `tunnel` | one, up from the start | set, both ways | its rate, and a delay | the client's, whose connections share it |
 //! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
 //!
-//! Assumed throughout: proxies take no more time than Linux's programs; the lan's hops are passed in each round trip of the link, so that a handshake that the
-//! terminal answers takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the
-//! terminal for the link's own; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
+//! Assumed throughout: proxies take no more time than Linux's programs; what the client says crosses the lan before it waits for the link, whose own
+//! windows do not wait for the lan, but for those of a prefetcher at the gateway, of whose round trips it is part; a handshake that the terminal answers
+//! takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the terminal for the link's own,
+//! which begins once the client's is over; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
 //! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` is `split`, `prefetch-conventional` a relay where its box is, and over
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
 //! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
@@ -146,13 +147,22 @@ impl Parameters {
         (parameters.down[0], parameters.up[2]) = (beyond_proxy(&scenario.wan.down), beyond_proxy(&scenario.wan.up));
         // The terminal has connections of its own with the client: what waits for the lan waits there.
         (parameters.down[2].queue, parameters.up[0].queue) = (QueueLimit::Unlimited, QueueLimit::Unlimited);
+        // Over the lan there are connections of their own; what the link's carry goes on one after the other.
+        let lan = [&mut parameters.down[2].delay, &mut parameters.up[0].delay].map(core::mem::take);
         let (wan, program) = (round_trip(&scenario.wan), parameters.program());
         // The proxy connects; it asks, and the server answers.
         let (connection, response) = (handshake(&scenario.wan, &scenario.tcp) + program, wan + program * 2);
         let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
         (parameters.is_relayed, parameters.is_read_late, parameters.is_direct) = (true, true, false);
         parameters.near = Near::of(scenario, round_trip(&scenario.lan));
-        parameters.delays = Delays { response, tls: response, behind: Some(behind), connection, ..Delays::default() };
+        parameters.delays = Delays {
+            response,
+            tls: response,
+            behind: Some(behind),
+            connection,
+            ahead: lan[0].saturating_add(lan[1]),
+            ..Delays::default()
+        };
         parameters
     }
 
@@ -259,6 +269,7 @@ impl Parameters {
         // There is no other proxy before the lan.
         let lan = &scenario.lan;
         (parameters.down[2], parameters.up[0]) = (HopParameters::of(&lan.down), HopParameters::of(&lan.up));
+        parameters.delays.ahead = Duration::ZERO;
         (parameters.lookup, parameters.near) = (Duration::ZERO, None);
         (parameters.fetches_ahead, parameters.fetches) = (true, scenario.http.connections);
         parameters

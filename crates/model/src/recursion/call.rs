@@ -155,15 +155,27 @@ impl Load<'_> {
         // The program's time is the handshake's, not that of the name.
         (call.dialled, call.connected) = (clock.since(waking), clock);
         if !self.parameters.is_established {
-            let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
-            self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
-            self.await_answer(place, Side::Client);
+            let ahead = Ticks::of(self.parameters.delays.ahead);
+            if ahead > Ticks::ZERO {
+                // The box is told of a connection once that is up.
+                let up = Ticks::of(self.parameters.delays.opening.unwrap_or_default());
+                self.plan(self.now + up + ahead, Planned::Hello { place });
+            } else {
+                self.say_hello(place);
+            }
         }
         match self.parameters.delays.opening.map(Ticks::of) {
             Some(answered) if answered > Ticks::ZERO => self.plan(self.now + answered, Planned::Connect { place }),
             None if !self.parameters.is_established => {}
             Some(_) | None => self.go_on(place),
         }
+    }
+
+    /// The handshake's first packet leaves.
+    pub(crate) fn say_hello(&mut self, place: usize) {
+        let (bytes, sent) = (self.hello_bytes(Side::Client), self.now);
+        self.put(Side::Client, Packet { kind: Kind::Syn, ..Packet::bare(place, sent) }, bytes);
+        self.await_answer(place, Side::Client);
     }
 
     /// The connection is up, over which a call goes that a box near the client may have answered.
@@ -224,14 +236,24 @@ impl Load<'_> {
         }
     }
 
-    /// The client sends what it asks on a call; whether it has left. Where calls share connections all of one instant leaves together.
+    /// The client sends what it asks on a call; whether it has left.
     pub(crate) fn ask_over(&mut self, call: usize, exchange: Exchange) -> bool {
+        self.speak_near(call);
+        let ahead = Ticks::of(self.parameters.delays.ahead);
+        if ahead > Ticks::ZERO {
+            self.plan(self.now + ahead, Planned::Say { call, exchange });
+            return false;
+        }
+        self.say(call, exchange)
+    }
+
+    /// It is said at the client's end of the connections; whether it has left. Where calls share connections all of one instant leaves together.
+    pub(crate) fn say(&mut self, call: usize, exchange: Exchange) -> bool {
         let in_frames = self.parameters.has_frames() && self.parameters.carriers() > 0;
         let is_first = in_frames && !core::mem::replace(&mut self.buffers.calls[call].has_asked, true);
         let opening = if is_first { OPENING } else { 0 };
         let exchange = Exchange { request: exchange.request + opening, ..exchange };
         let place = self.carrier(call, Side::Client, exchange.request);
-        self.speak_near(call);
         let connection = &mut self.buffers.connections[place];
         if in_frames {
             connection.ask_in_frame(call, self.now, exchange);

@@ -50,6 +50,10 @@ pub(crate) enum Planned {
     Ask { object: usize, trigger: Trigger },
     /// Dial a host whose name is being resolved.
     Dial { place: usize },
+    /// The box near the client, which heard that, dials for it.
+    Hello { place: usize },
+    /// It passes on what the client asks.
+    Say { call: usize, exchange: Exchange },
     /// The box that has connections up has answered.
     Connect { place: usize },
     /// Send the next packet of what is pushed apart.
@@ -310,6 +314,15 @@ impl<'a> Load<'a> {
         match planned {
             Planned::Ask { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
+            Planned::Hello { place } => self.say_hello(place),
+            Planned::Say { call, exchange } => {
+                self.say(call, exchange);
+                self.may_act |= self.parameters.carriers() > 0;
+                if self.buffers.plans.front().is_some_and(|next| next.due <= self.now) {
+                    // What is said in one instant leaves together.
+                    return;
+                }
+            }
             Planned::Connect { place } => self.connected(place),
             Planned::Content => self.send_content(),
             Planned::Missing { object } => self.await_missing(object),

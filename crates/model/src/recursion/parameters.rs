@@ -216,6 +216,9 @@ pub struct Delays {
     /// From the client's asking for a connection to the answer of a box near it, which takes what is asked over it from then on; without
     /// one the far end answers.
     pub opening: Option<Duration>,
+    /// The way there and back between the client and a box near it where the connections of the modelled path end: what the client says is so
+    /// much later in them than by its own clock, by which theirs is told as far ahead as what they bring takes to the client.
+    pub ahead: Duration,
 }
 
 /// A flow of RWBP (zhou-2004 §IV): at its peak rate, as far as its receiver's buffer has room.

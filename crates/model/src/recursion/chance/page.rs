@@ -57,7 +57,7 @@ pub(super) struct Rounds<'a> {
 impl Piece {
     fn of(object: usize, parameters: &Parameters, workload: &Workload, mss: u64) -> Self {
         let delays = &parameters.delays;
-        let response = delays.response.as_secs_f64() + workload.think(object).seconds();
+        let response = delays.response.as_secs_f64() + delays.ahead.as_secs_f64() + workload.think(object).seconds();
         let document = if object == 0 { delays.document.as_secs_f64() } else { 0.0 };
         Self {
             segments: parameters.response(workload, object).div_ceil(mss).max(1),
@@ -101,7 +101,8 @@ impl<'a> Course<'a> {
         if self.parameters.is_established {
             return self.parameters.delays.opening.unwrap_or_default().as_secs_f64();
         }
-        let (mut time, mut wait) = (self.path.rtt, self.path.rto_initial);
+        let ahead = self.parameters.delays.ahead.as_secs_f64();
+        let (mut time, mut wait) = (self.path.rtt + ahead, self.path.rto_initial);
         while !fate.is_none() && fate.loses_exchange() && wait < 100.0 {
             (time, wait) = (time + wait, wait * 2.0);
         }
@@ -178,6 +179,7 @@ impl<'a> Rounds<'a> {
         time += self.course.hello(fate);
         for _ in parameters.tls_rounds() {
             time += path.rtt
+                + parameters.delays.ahead.as_secs_f64()
                 + parameters.delays.behind.map_or(0.0, |behind| behind.round_trip.as_secs_f64())
                 + self.course.request_delay(fate, 1.0);
         }
