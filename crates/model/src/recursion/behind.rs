@@ -1,7 +1,7 @@
 //! What lies behind the gateway: a connection of its own to the server for each of the client's, which brings a response window by window.
 //!
 //! Slow start on a way that loses nothing and has all the rate there is (RFC 5681 §3.1): a window of bytes arrives at once, the next one a
-//! round trip later. A window grows by what was acknowledged of it if that was more than half of it (RFC 2861), by half as much where
+//! round trip later. A window grows by what was acknowledged of it if that was more than half of it, where it is validated (RFC 2861), by half as much where
 //! every second packet is acknowledged and acknowledgements are counted, and is the initial one again after idling. Where it is the
 //! largest that there is and many are still needed, half of them are taken together, which leaves the last one its time. A segment alone is
 //! acknowledged late where the first is ([`Habits::acks_alone`]). Left out: the way's rate, the same between terminal and client, and what the gateway's receive buffer does before it has grown.
@@ -88,7 +88,7 @@ impl Behind {
     fn grow(&mut self, now: Ticks, round_trip: Ticks, parameters: &Parameters) {
         let habits = Habits::of(&parameters.tcp);
         let timeout = (round_trip + habits.rto_min_variance).max(habits.rto_min);
-        if 2 * self.come > self.window {
+        if !habits.validates || 2 * self.come > self.window {
             let by_bytes = habits.counting.is_whole_of(2) || self.is_single(parameters);
             // What Linux's receiver acknowledges one by one counts in full.
             let alone = (habits.quick() * mss(parameters)).saturating_sub(self.before).min(self.come);
@@ -175,6 +175,23 @@ mod tests {
         assert_eq!(counting("tcp.profile=linux", "tcp.byte_counting=packets"), [4, 8, 16]);
         let slow = windows(&["tcp.byte_counting=packets", "tcp.initial_window=4"], 60_000);
         assert_eq!(slow[3].0, 26_000, "{slow:?}");
+    }
+
+    #[test]
+    fn only_a_window_that_is_validated_has_to_be_in_use_to_grow() {
+        let grown = |profile: &str| {
+            let mut parameters = Parameters::of(&open("demo", &[format!("tcp.profile={profile}")]).unwrap());
+            let round_trip = Duration::from_millis(40);
+            parameters.delays.behind = Some(WayBehind { round_trip, mss: Bytes::new(1000) });
+            let mut behind = Behind::new(&parameters);
+            [0, 500, 1000].map(|at| {
+                let at = Ticks::from_millis(at);
+                _ = behind.bring(at, Ticks::ZERO, 4000, &parameters);
+                behind.window
+            })
+        };
+        assert_eq!(grown("linux"), [10_000; 3]);
+        assert_eq!(grown("rfc"), [10_000, 12_000, 14_000]);
     }
 
     #[test]
