@@ -120,3 +120,18 @@ fn logs_that_cannot_be_used_are_told() {
     assert!(strict.contains("line 422: no status"), "{strict}");
     assert!(farhop(&["check", "nz-us-log", "--strict"]).status.success(), "the shipped log has no broken line");
 }
+
+#[test]
+fn what_is_wrong_in_a_recording_is_told_by_every_command_that_loads_its_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = r#"{"log": {"pages": [{"id": "first"}], "entries": [
+        {"pageref": "first", "startedDateTime": "2026-11-02T10:00:00Z", "request": {"method": "GET", "url": "http://a.test/"},
+         "response": {"status": 200, "bodySize": -500, "content": {"mimeType": "text/html"}}, "timings": {"wait": 50}}]}}"#;
+    fs::write(folder.path().join("page.har"), recording).expect("it is written");
+    let set = format!("page.har={}", folder.path().join("page.har").display());
+    for command in ["check", "predict", "simulate"] {
+        let output = farhop(&[command, "demo", "--set", &set]);
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("page.har: log.entries[0].response.bodySize: -500 is no size"), "{command}");
+    }
+}

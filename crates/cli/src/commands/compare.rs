@@ -1,6 +1,7 @@
 //! `farhop compare` and `measure`: engines in, one set of results out.
 
 use crate::args::{Changes, Run, ScenarioArgs};
+use crate::commands::files::tell_of_page;
 use crate::commands::simulate;
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -85,6 +86,7 @@ pub(super) struct Session {
 impl Session {
     fn open(args: &ScenarioArgs) -> Result<Self, CliError> {
         let scenario = open(&args.scenario, &args.changes.assignments())?;
+        tell_of_page(&scenario);
         let results = nothing_yet(&scenario, &args.changes);
         Ok(Self { scenario, results, progress: Progress::start() })
     }

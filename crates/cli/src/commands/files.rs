@@ -3,7 +3,7 @@
 use crate::args::ScenarioArgs;
 use crate::error::CliError;
 use crate::output::tell;
-use farhop_scenario::{Brief, open, shipped};
+use farhop_scenario::{Brief, Scenario, open, shipped};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -32,8 +32,13 @@ pub(crate) fn check(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
             tell(format_args!("{key}.trace: {}", trace.summary()));
         }
     }
-    scenario.page_notes.iter().for_each(|note| tell(format_args!("page.har: {note}")));
+    tell_of_page(&scenario);
     scenario.log.iter().flat_map(|log| &log.notes).for_each(|note| tell(format_args!("log.file: {note}")));
     tell(format_args!("{}: correct", args.scenario));
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the page was read from a recording, and what of that could not be used.
+pub(super) fn tell_of_page(scenario: &Scenario) {
+    scenario.page_notes.iter().for_each(|note| tell(format_args!("page.har: {note}")));
 }
