@@ -55,35 +55,25 @@ impl<'a> Lab<'a> {
         (self.heard)(text);
     }
 
-    /// What the users of a scenario meet.
-    pub(crate) fn population(
+    /// What the users of a scenario meet in each experiment; what is not known yet is simulated side by side, on all cores.
+    pub(crate) fn populations(
         &mut self,
         scenario: &'static str,
-        architecture: Architecture,
-        changes: &[String],
-    ) -> Found<Population> {
-        let setup = (scenario, architecture, changes.to_vec());
-        if let Some(found) = self.populations.get(&setup) {
-            return found.clone();
-        }
-        self.say(&told(&setup));
-        let found = users(&setup).map(Rc::new);
-        self.populations.insert(setup, found.clone());
-        found
-    }
-
-    /// Simulates several of these at once, one on each core, so that they are known when they are asked for.
-    pub(crate) fn prepare(&mut self, scenario: &'static str, experiments: Vec<(Architecture, Changes)>) {
+        experiments: Vec<(Architecture, Changes)>,
+    ) -> Vec<Found<Population>> {
+        let setups: Vec<Setup> =
+            experiments.into_iter().map(|(architecture, changes)| (scenario, architecture, changes)).collect();
         let mut unknown: Vec<Setup> = Vec::new();
-        for (architecture, changes) in experiments {
-            let setup = (scenario, architecture, changes);
-            if !self.populations.contains_key(&setup) && !unknown.contains(&setup) {
-                self.say(&told(&setup));
-                unknown.push(setup);
+        for setup in &setups {
+            if !self.populations.contains_key(setup) && !unknown.contains(setup) {
+                let (scenario, architecture, changes) = setup;
+                self.say(&format!("{architecture} over {scenario} with {}", changes.join(", ")));
+                unknown.push(setup.clone());
             }
         }
-        let found = in_parallel(&unknown, users);
-        self.populations.extend(unknown.into_iter().zip(found.into_iter().map(|found| found.map(Rc::new))));
+        let found = in_parallel(&unknown, users).into_iter().map(|found| found.map(Rc::new));
+        self.populations.extend(unknown.into_iter().zip(found));
+        setups.iter().map(|setup| self.populations[setup].clone()).collect()
     }
 
     /// The replays of nz-us-2000, which its figures share.
@@ -104,11 +94,6 @@ impl<'a> Lab<'a> {
         let (load, row) = (simulation.loads.drain(..).next(), simulation.rows.pop());
         load.zip(row).ok_or_else(|| "the scenario has users".to_owned())
     }
-}
-
-/// What is about to be simulated.
-fn told((scenario, architecture, changes): &Setup) -> String {
-    format!("{architecture} over {scenario} with {}", changes.join(", "))
 }
 
 /// What users meet there.

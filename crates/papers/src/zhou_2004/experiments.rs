@@ -68,11 +68,6 @@ fn changes(effort: Effort, access: &str, sizes: &str, more: &[String]) -> Change
     changes
 }
 
-fn population(lab: &mut Lab<'_>, architecture: Architecture, access: &str, sizes: &str) -> Found<Population> {
-    let changes = changes(lab.effort(), access, sizes, &[]);
-    lab.population(SCENARIO, architecture, &changes)
-}
-
 /// What of virtual time an experiment takes, its warm-up, and how often it is repeated at most.
 const fn lengths(effort: Effort) -> (u32, u32, u32) {
     match effort {
@@ -154,23 +149,16 @@ const MEANS: [Sizes; 2] = [
 
 /// Fig 5: with RWBP as in the paper, and with TCP.
 fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
-    let all = [TRANSPORTS[2], TRANSPORTS[0]].into_iter().flat_map(|(architecture, _)| {
-        MEANS.into_iter().flat_map(move |(variants, ..)| variants.iter().map(move |(sizes, _)| (architecture, *sizes)))
-    });
     let effort = lab.effort();
-    lab.prepare(
-        SCENARIO,
-        all.map(|(architecture, sizes)| (architecture, changes(effort, CFDAMA, sizes, &[]))).collect(),
-    );
     for (reason, (architecture, transport)) in [TRANSPORTS[2], TRANSPORTS[0]].into_iter().enumerate() {
         for (variants, mean, why) in MEANS {
-            let all: Result<Vec<Rc<Population>>, String> =
-                variants.iter().map(|(sizes, _)| population(lab, architecture, CFDAMA, sizes)).collect();
+            let all = variants.iter().map(|(sizes, _)| (architecture, changes(effort, CFDAMA, sizes, &[])));
+            let all: Result<Vec<_>, String> = lab.populations(SCENARIO, all.collect()).into_iter().collect();
             match all {
                 Ok(all) => {
                     for ((_, name), population) in variants.iter().zip(&all) {
                         let name = format!("{transport}, {name}");
-                        put((lab.effort(), Figure::Fig(5)), reproduction, &name, population, &KINDS);
+                        put((effort, Figure::Fig(5)), reproduction, &name, population, &KINDS);
                     }
                     sizes_claim(reproduction, transport, variants, &all, mean, why[reason]);
                 }
@@ -207,17 +195,13 @@ fn sizes_claim(
 fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
     let figure = Figure::Fig(6);
     let (effort, mut found) = (lab.effort(), Vec::<Vec<Found<Population>>>::new());
-    let all = TRANSPORTS.into_iter().flat_map(|(architecture, _)| MACS.map(|(access, _)| (architecture, access)));
-    lab.prepare(
-        SCENARIO,
-        all.map(|(architecture, access)| (architecture, changes(effort, access, PARETO, &[]))).collect(),
-    );
     for (architecture, transport) in TRANSPORTS {
-        let row: Vec<_> = MACS.iter().map(|(access, _)| population(lab, architecture, access, PARETO)).collect();
+        let row = MACS.map(|(access, _)| (architecture, changes(effort, access, PARETO, &[])));
+        let row = lab.populations(SCENARIO, row.to_vec());
         for ((_, mac), found) in MACS.iter().zip(&row) {
             match found {
                 Ok(population) => {
-                    put((lab.effort(), figure), reproduction, &format!("{transport}, {mac}"), population, &KINDS[..1]);
+                    put((effort, figure), reproduction, &format!("{transport}, {mac}"), population, &KINDS[..1]);
                 }
                 Err(reason) => reproduction.gap_once(figure, reason),
             }
@@ -307,10 +291,9 @@ fn by_acknowledgements(lab: &mut Lab<'_>, access: &str, more: &[String]) -> Vec<
     let effort = lab.effort();
     let all = EVERY.map(|every| {
         let more: Changes = core::iter::once(format!("rwbp.ack_every={every}")).chain(more.iter().cloned()).collect();
-        changes(effort, access, PARETO, &more)
+        (Architecture::Rwbp, changes(effort, access, PARETO, &more))
     });
-    lab.prepare(SCENARIO, all.iter().map(|changes| (Architecture::Rwbp, changes.clone())).collect());
-    all.iter().map(|changes| lab.population(SCENARIO, Architecture::Rwbp, changes)).collect()
+    lab.populations(SCENARIO, all.to_vec())
 }
 
 /// Each frequency before the next higher one.
@@ -332,7 +315,8 @@ mod tests {
     fn short(lab: &mut Lab<'_>, architecture: Architecture, access: &str) -> Rc<Population> {
         let mut changes = changes(Effort::Quick, access, PARETO, &[]);
         changes.extend(["users.duration=3 min", "users.warm_up=1 min"].map(str::to_owned));
-        lab.population(SCENARIO, architecture, &changes).expect("it can be simulated")
+        let mut found = lab.populations(SCENARIO, vec![(architecture, changes)]);
+        found.pop().expect("one was asked for").expect("it can be simulated")
     }
 
     #[test]
@@ -351,8 +335,10 @@ mod tests {
         let mut heard = |_: &str| count += 1;
         let mut lab = Lab::new(Effort::Quick, &mut heard);
         for _ in 0..2 {
-            let missing = lab.population(SCENARIO, Architecture::Direct, &["users.duration=soon".to_owned()]);
-            assert!(missing.expect_err("that is no time").contains("soon"));
+            let twice = vec![(Architecture::Direct, vec!["users.duration=soon".to_owned()]); 2];
+            for missing in lab.populations(SCENARIO, twice) {
+                assert!(missing.expect_err("that is no time").contains("soon"));
+            }
         }
         assert_eq!(count, 1);
     }

@@ -309,16 +309,17 @@ mod tests {
         assert!(window >= 14.0 + 9.0 * ALPHA, "{window}");
     }
 
-    /// Two rounds of slow start from 100 segments; the RTT rises by 20 ms in the second.
-    fn started(mut cubic: Cubic) -> (u64, bool) {
+    /// Two rounds of slow start from 100 segments, `per_ack` of them acknowledged at once; the RTT rises by 20 ms in the second.
+    fn started(mut cubic: Cubic, per_ack: u64) -> (u64, bool) {
         let mut number = Sequence::FIRST_BYTE;
         for round in 1..=2_u32 {
             let next = number + cubic.window();
             while number < next {
                 let now = Instant::START + RTT * round;
-                number = number + MSS;
+                let bytes = MSS * per_ack;
+                number = number + bytes;
                 let rtt = Some(RTT + Duration::from_millis(20) * (round - 1));
-                cubic.on_ack(&Acknowledged { now, bytes: MSS, rtt, sequence: number, next });
+                cubic.on_ack(&Acknowledged { now, bytes, rtt, sequence: number, next });
             }
         }
         (cubic.window().get() / MSS.get(), cubic.in_slow_start())
@@ -326,10 +327,13 @@ mod tests {
 
     #[test]
     fn a_growing_rtt_ends_slow_start_at_once_or_slows_it_down_first() {
-        let (classic, on) = started(Cubic::as_in_linux(MSS, MSS * 100, ByteCounting::Unlimited));
+        let (classic, on) = started(Cubic::as_in_linux(MSS, MSS * 100, ByteCounting::Unlimited), 1);
         assert!(!on && (205..=225).contains(&classic), "{classic}");
-        let (gentle, on) = started(Cubic::new(MSS, MSS * 100, ByteCounting::Unlimited));
+        let (gentle, on) = started(Cubic::new(MSS, MSS * 100, ByteCounting::Unlimited), 1);
         assert!(on && (240..=265).contains(&gentle), "{gentle}");
+        // 50 acknowledgements count for a segment each; of the next 75 seven do, and the others for a quarter of one.
+        let (delayed, on) = started(Cubic::new(MSS, MSS * 100, ByteCounting::Packets), 2);
+        assert!(on && (172..=175).contains(&delayed), "{delayed}");
     }
 
     #[test]

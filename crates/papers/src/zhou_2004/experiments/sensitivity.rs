@@ -133,13 +133,9 @@ fn medians(
 fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
     let ((variants, mean, [why, _]), (architecture, transport)) = (MEANS[0], TRANSPORTS[2]);
     let (access, _, more) = change.apply(CFDAMA);
-    let all: Vec<_> =
-        variants.iter().map(|(sizes, _)| (architecture, changes(lab.effort(), &access, sizes, &more))).collect();
-    lab.prepare(SCENARIO, all.clone());
-    let row = variants.iter().zip(&all).map(|((_, name), (architecture, changes))| {
-        (format!("{transport}, {name}"), lab.population(SCENARIO, *architecture, changes))
-    });
-    let row: Vec<_> = row.collect();
+    let all = variants.iter().map(|(sizes, _)| (architecture, changes(lab.effort(), &access, sizes, &more))).collect();
+    let names = variants.iter().map(|(_, name)| format!("{transport}, {name}"));
+    let row: Vec<_> = names.zip(lab.populations(SCENARIO, all)).collect();
     medians((lab, Figure::Fig(5)), reproduction, condition, &row);
     let found: Option<Vec<Rc<Population>>> = row.into_iter().map(|(_, found)| found.ok()).collect();
     if let Some(found) = found {
@@ -150,20 +146,19 @@ fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, ch
 /// The order of the schemes, with TCP end to end and with RWBP.
 fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
     let effort = lab.effort();
-    let of = |architecture: Architecture| {
-        MACS.map(|(access, _)| {
+    for (architecture, transport) in [TRANSPORTS[0], TRANSPORTS[2]] {
+        let row = MACS.map(|(access, _)| {
             let (access, sizes, more) = change.apply(access);
             (architecture, changes(effort, &access, &sizes, &more))
-        })
-    };
-    let transports = [TRANSPORTS[0], TRANSPORTS[2]];
-    lab.prepare(SCENARIO, transports.into_iter().flat_map(|(architecture, _)| of(architecture)).collect());
-    for (architecture, transport) in transports {
-        let row: Vec<Found<Population>> =
-            of(architecture).iter().map(|(_, changes)| lab.population(SCENARIO, architecture, changes)).collect();
-        let named: Vec<_> =
-            MACS.iter().zip(&row).map(|((_, mac), found)| (format!("{transport}, {mac}"), found.clone())).collect();
-        medians((lab, Figure::Fig(6)), reproduction, condition, &named);
+        });
+        let row = lab.populations(SCENARIO, row.to_vec());
+        let names = MACS.map(|(_, mac)| format!("{transport}, {mac}"));
+        medians(
+            (lab, Figure::Fig(6)),
+            reproduction,
+            condition,
+            &names.into_iter().zip(row.clone()).collect::<Vec<_>>(),
+        );
         mac_order(reproduction, transport, &row, &format!(", {condition}"), WHY);
     }
 }
@@ -172,9 +167,8 @@ fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &st
 fn acknowledgements(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
     let (access, _, more) = change.apply(CFDAMA);
     let row = by_acknowledgements(lab, &access, &more);
-    let named: Vec<_> =
-        EVERY.iter().zip(&row).map(|(every, found)| (format!("RWBP, CFDAMA, N = {every}"), found.clone())).collect();
-    medians((lab, Figure::Fig(7)), reproduction, condition, &named);
+    let names = EVERY.map(|every| format!("RWBP, CFDAMA, N = {every}"));
+    medians((lab, Figure::Fig(7)), reproduction, condition, &names.into_iter().zip(row.clone()).collect::<Vec<_>>());
     acknowledgements_order(reproduction, &row, &format!(", {condition}"), WHY);
 }
 
@@ -200,7 +194,8 @@ mod tests {
     fn slots_and_frames_are_as_much_larger_as_they_are_said_to_be() {
         let frame = |text: &str| {
             let link = channel(text).expect("it is a scheme");
-            let frame = link.access.frame(link.terminals, link.up.rate.unwrap()).unwrap().expect("it has frames");
+            let frame =
+                link.up.rate.and_then(|rate| link.access.frame(link.terminals, rate).ok()?).expect("it has frames");
             (frame.length.as_micros(), frame.slots, frame.slot.get())
         };
         assert_eq!(frame(&framed("cfdama", 1.0, 1.0)), frame("cfdama"));
