@@ -451,6 +451,22 @@ mod tests {
     }
 
     #[test]
+    fn conservative_slow_start_adds_a_quarter_of_what_counts() {
+        let last_step = |counting| {
+            let mut window = Window::new(Congestion::Cubic, (MSS, 100 * MSS), counting, false);
+            // A round of ten acknowledgements, and of the next one, whose round trips are longer, eight and one more.
+            (0..10)
+                .for_each(|place| window.on_ack(&Acked { next: 20 * MSS, ..ack(place, 100, 2 * MSS * (place + 1)) }));
+            (11..19).for_each(|place| window.on_ack(&ack(place, 120, 2 * MSS * place)));
+            let before = window.size;
+            window.on_ack(&ack(19, 120, 38 * MSS));
+            (window.size - before, window.in_slow_start())
+        };
+        assert_eq!(last_step(ByteCounting::Packets), (MSS / 4, true));
+        assert_eq!(last_step(ByteCounting::Segments(2)), (MSS / 2, true));
+    }
+
+    #[test]
     fn a_fixed_window_stays() {
         let mut window = Window::fixed(MSS, 7 * MSS);
         window.on_ack(&ack(1, 100, MSS));
