@@ -67,6 +67,26 @@ fn most(profile: &str, version: &str) -> f64 {
     }
 }
 
+/// The first timeout is a second, which the round trip takes longer than: SYN and SYN-ACK are repeated needlessly, and nothing after them
+/// (RFC 6298 §5, §5.7). Slow start from one segment, half as much again in each round trip, takes a dozen of them for 346 segments.
+#[test]
+fn a_round_trip_beyond_the_first_timeout_does_not_keep_timers_running_out() {
+    for way in ["510 ms", "700 ms", "1400 ms"] {
+        let delays = [format!("link.down.delay={way}"), format!("link.up.delay={way}")];
+        let orbit = ["link.down.orbit=none", "link.up.orbit=none", "link.down.queue=unlimited"];
+        let page = ["page.objects=1", "page.size=500 kB", "tcp.profile=rfc", &delays[0], &delays[1]];
+        let scenario = scenario("demo", &[&page[..], &orbit[..], &["run.architectures=direct"]].concat());
+        let workload = Workload::of(&scenario.page).expect("a page");
+        let load = Recursion::new().load(&Parameters::of(&scenario), &workload).expect("it loads");
+        let model = load.last_byte.as_secs_f64();
+        let simulated = loads::beside(model, &scenario);
+        let error = model / simulated - 1.0;
+        let round_trip = 2e-3 * way.trim_end_matches(" ms").parse::<f64>().expect("a number");
+        assert!(error.abs() < 1e-5, "{way}: {simulated} s, model {:+.4} %", 100.0 * error);
+        assert!(simulated < 15.0 * round_trip, "{way}: {simulated} s");
+    }
+}
+
 /// The queue of one bandwidth-delay product is too short for what six milliseconds bring. A timer of TCP's would make it ten times as long.
 #[test]
 fn what_http_3_loses_in_full_queues_is_missed_as_soon_as_predicted() {

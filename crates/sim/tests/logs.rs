@@ -136,7 +136,7 @@ fn copies_raise_the_load_and_leave_the_sample_as_it_is() {
 
 #[test]
 fn a_full_buffer_drops_and_everything_arrives_all_the_same() {
-    let full = times(&some(&["link.down.rate=64 kbit/s", "link.down.queue=20 kB"]));
+    let full = times(&some(&["link.down.rate=48 kbit/s", "link.down.queue=20 kB"]));
     assert!(full.dropped > 0 && full.down_used.is_some_and(|used| used > 0.5), "{full:?}");
     assert!(full.peak_queue_bytes <= 20_000 && full.peak_queue_bytes > 15_000, "{full:?}");
     assert_eq!((full.answered, full.unanswered), (150, 0));

@@ -10,6 +10,8 @@ use crate::windowed::Windowed;
 use farhop_units::{Instant, look_at};
 use std::time::Duration;
 
+/// RFC 6298 §5.7: after a handshake that told no time.
+const UNSURE_RTO: Duration = Duration::from_secs(3);
 /// `tcp_min_rtt_wlen`: how long Linux remembers the least RTT.
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(300);
 
@@ -47,13 +49,15 @@ pub(crate) struct RttEstimator {
     smoothed: Option<Smoothed>,
     bounds: &'static RtoBounds,
     backoff: u32,
+    /// The handshake had to be repeated and told no time (§5.7).
+    is_unsure: bool,
 }
 
 impl RttEstimator {
     /// What was least of late is known if `keeps_least`.
     pub(crate) fn new(bounds: &'static RtoBounds, keeps_least: bool) -> Self {
         let least = keeps_least.then(|| Box::new(Windowed::least(nanos(LEAST_RTT_WINDOW))));
-        let mut estimator = Self { bounds, smoothed: None, least, backoff: 0, rto: Duration::ZERO };
+        let mut estimator = Self { bounds, smoothed: None, least, backoff: 0, is_unsure: false, rto: Duration::ZERO };
         estimator.set_rto();
         estimator
     }
@@ -108,6 +112,7 @@ impl RttEstimator {
 
     fn set_rto(&mut self) {
         let base = match self.smoothed {
+            None if self.is_unsure => self.bounds.initial.max(UNSURE_RTO),
             None => self.bounds.initial,
             Some(smoothed) if self.bounds.per_window => smoothed.rtt + smoothed.variance,
             Some(smoothed) => smoothed.rtt + (smoothed.deviation * 4).max(self.bounds.min_variance),
@@ -121,9 +126,12 @@ impl RttEstimator {
         self.set_rto();
     }
 
-    /// New data was acknowledged without a usable sample: the timer starts again without the backing off.
+    /// New data was acknowledged without a usable sample: the timer stays backed off until there is one (§5), but after a handshake that had
+    /// to be repeated begins again at 3 s (§5.7; TCP_TIMEOUT_FALLBACK in Linux).
     pub(crate) fn progress(&mut self) {
-        if self.backoff > 0 {
+        let ends_handshake = self.smoothed.is_none() && !self.is_unsure;
+        if self.backoff > 0 && ends_handshake {
+            self.is_unsure = true;
             self.backoff = 0;
             self.set_rto();
         }
@@ -213,14 +221,32 @@ mod tests {
     }
 
     #[test]
-    fn expiries_double_up_to_the_bound_and_progress_undoes_it() {
+    fn expiries_double_up_to_the_bound() {
         let mut rtt = estimator(Profile::Linux);
         rtt.back_off();
         rtt.back_off();
         assert_eq!(rtt.rto(), MS(4000));
         (0..100).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), MS(120_000));
-        rtt.progress();
+    }
+
+    #[test]
+    fn the_timer_stays_backed_off_until_there_is_a_sample() {
+        let mut rtt = estimator(Profile::Rfc);
         assert_eq!(rtt.rto(), MS(1000));
+        rtt.back_off();
+        rtt.progress();
+        assert_eq!(rtt.rto(), MS(3000), "after a handshake that was repeated");
+        rtt.back_off();
+        rtt.progress();
+        assert_eq!(rtt.rto(), MS(6000));
+        rtt.sample(sample(0, 1200));
+        assert_eq!(rtt.rto(), MS(3600));
+        rtt.back_off();
+        rtt.progress();
+        assert_eq!(rtt.rto(), MS(7200));
+        let mut heard = estimator(Profile::Rfc);
+        heard.progress();
+        assert_eq!(heard.rto(), MS(1000), "nothing was repeated");
     }
 }

@@ -205,6 +205,9 @@ struct Variance {
     until: u64,
 }
 
+/// RFC 6298 §5.7: after a handshake that told no time.
+const UNSURE_RTO: Ticks = Ticks::from_millis(3000);
+
 /// Smoothed round-trip time and the timeout that follows from it (RFC 6298 §2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundTripTime {
@@ -215,6 +218,8 @@ pub(crate) struct RoundTripTime {
     usual: Option<Ticks>,
     /// Timeouts since the last sample.
     backoff: u32,
+    /// The handshake had to be repeated and told no time (RFC 6298 §5.7).
+    is_unsure: bool,
 }
 
 impl RoundTripTime {
@@ -277,7 +282,8 @@ impl RoundTripTime {
     }
 
     pub(crate) fn timeout(&self, habits: &Habits) -> Ticks {
-        let usual = self.usual.unwrap_or(habits.rto_initial.max(habits.rto_min));
+        let first = if self.is_unsure { habits.rto_initial.max(UNSURE_RTO) } else { habits.rto_initial };
+        let usual = self.usual.unwrap_or(first.max(habits.rto_min));
         let backed_off = if self.backoff == 0 { usual } else { usual.times(1 << self.backoff.min(16)) };
         backed_off.min(habits.rto_max)
     }
@@ -287,9 +293,11 @@ impl RoundTripTime {
         self.backoff += 1;
     }
 
-    /// New data was acknowledged that tells no time.
+    /// New data was acknowledged that tells no time: the timer stays backed off, but after a handshake begins again (RFC 6298 §5, §5.7).
     pub(crate) fn progress(&mut self) {
-        self.backoff = 0;
+        if self.backoff > 0 && self.usual.is_none() && !self.is_unsure {
+            (self.backoff, self.is_unsure) = (0, true);
+        }
     }
 
     /// A sample of a packet that nothing else waited for may be less than that of the one that is smoothed.
