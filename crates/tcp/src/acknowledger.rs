@@ -3,7 +3,7 @@
 //! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, at once when the sender pushed (the
 //! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
-//! timer. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then at most once per
+//! timer. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
 //! millisecond and a slack (`tcp_comp_sack_*`); what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
 use crate::Sequence;
@@ -106,7 +106,8 @@ impl Acknowledger {
     /// Data arrived beyond `expected` (__tcp_ack_snd_check()).
     pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) {
         let is_quick = self.quick > 0 && !self.interactive;
-        if !matches!(self.behavior.ack, AckPolicy::Linux { .. }) || is_quick || self.held_back >= MOST_COMPRESSED {
+        let compresses = matches!(self.behavior.ack, AckPolicy::Linux { .. }) && self.behavior.sack;
+        if !compresses || is_quick || self.held_back >= MOST_COMPRESSED {
             return self.demand(now);
         }
         if self.told.0 != expected {

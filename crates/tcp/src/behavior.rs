@@ -82,6 +82,8 @@ pub(crate) struct Behavior {
     pub(crate) gentle_restart: bool,
     /// Selective acknowledgements (RFC 2018).
     pub(crate) sack: bool,
+    /// Without SACK: duplicate acknowledgements count as selective ones ([`crate::emulated`]); else as RFC 5681 says ([`crate::classic`]).
+    pub(crate) emulates_sack: bool,
     /// With SACK: losses are told by the order of sending, and tails probed (RFC 8985); else by three arrivals (RFC 6675).
     pub(crate) rack: bool,
     /// What a needless repetition did is undone (RFC 5682, RFC 3522, RFC 3708); timestamps measure what was repeated (RFC 7323 §4).
@@ -138,8 +140,15 @@ impl Behavior {
             Profile::Bsd1997 => [Self::bsd_1997(false), Self::bsd_1997(true)],
             Profile::Rfc => [Self::rfc(false), Self::rfc(true)],
         };
-        let without = [Self { sack: false, ..delayed }, Self { sack: false, ..at_once }];
-        [without, [Self { sack: true, ..delayed }, Self { sack: true, ..at_once }]]
+        [[delayed.without_sack(), at_once.without_sack()], [delayed.with_sack(), at_once.with_sack()]]
+    }
+
+    const fn without_sack(self) -> Self {
+        Self { sack: false, rack: false, ..self }
+    }
+
+    const fn with_sack(self) -> Self {
+        Self { sack: true, emulates_sack: false, ..self }
     }
 
     /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
@@ -158,6 +167,7 @@ impl Behavior {
             validates_window: true,
             gentle_restart: true,
             sack: true,
+            emulates_sack: true,
             rack: true,
             undo: true,
             counts_segments: true,
@@ -190,6 +200,7 @@ impl Behavior {
             validates_window: false,
             gentle_restart: false,
             sack: false,
+            emulates_sack: false,
             rack: false,
             undo: false,
             counts_segments: false,
@@ -221,6 +232,7 @@ impl Behavior {
             validates_window: false,
             gentle_restart: false,
             sack: true,
+            emulates_sack: false,
             rack: false,
             undo: false,
             counts_segments: false,

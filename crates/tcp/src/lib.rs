@@ -21,6 +21,7 @@ mod behavior;
 mod classic;
 mod config;
 pub mod congestion;
+mod emulated;
 mod endpoint;
 mod error;
 mod host;

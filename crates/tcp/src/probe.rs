@@ -38,7 +38,7 @@ impl Sender {
 
     /// RFC 8985 §7.2: after new data or a new acknowledgement, while no loss is suspected; never later than the timeout.
     pub(crate) fn schedule_probe(&mut self, now: Instant) {
-        if !self.behavior.rack || !self.behavior.sack || matches!(self.probe, Some(Probe::Sent { .. })) {
+        if !self.behavior.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
             return;
         }
         let open = matches!(self.phase, Phase::Open | Phase::Reduction);

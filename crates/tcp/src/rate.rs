@@ -133,9 +133,14 @@ impl DeliveryRate {
         }
     }
 
-    /// Something has been delivered a second time.
-    pub(crate) fn deliver_again(&mut self, delivered: Bytes) {
+    /// More has arrived than the segments that were named: one of them once more, or one of which only that is known.
+    pub(crate) fn count_more(&mut self, delivered: Bytes) {
         self.delivered += delivered;
+    }
+
+    /// Of the segments that were named some had been counted before.
+    pub(crate) fn count_less(&mut self, delivered: Bytes) {
+        self.delivered -= delivered;
     }
 
     /// The application had too little to send, with `in_flight` on the way.

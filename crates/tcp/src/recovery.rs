@@ -69,9 +69,9 @@ impl Sender {
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
-        if self.behavior.sack {
+        if self.counts_arrivals() {
             self.hear_of_repetition(&mut news);
-            self.judge_selective(now, &news);
+            self.judge_selective(now, &mut news);
         } else {
             classic::judge(self, now, &news);
         }
@@ -89,6 +89,11 @@ impl Sender {
             self.update_window(acknowledgment + segment.window, segment.window);
         }
         rests
+    }
+
+    /// Arrivals out of order are known, selectively or by their number.
+    pub(crate) fn counts_arrivals(&self) -> bool {
+        self.behavior.sack || self.behavior.emulates_sack
     }
 
     /// RFC 9293 §3.10.7.4: what was never sent cannot be acknowledged, and what is late tells nothing without SACK.
@@ -158,6 +163,9 @@ impl Sender {
             self.unacknowledged = acknowledgment;
             self.timeouts = 0;
             self.closed_probes = 0;
+            if self.behavior.emulates_sack {
+                self.take_announced(news);
+            }
         }
         self.scoreboard.note_overtaking(furthest, &news.covered);
         news.duplicate = !news.advanced && !moved && segment.is_pure_ack() && news.covered.sacked == 0;
@@ -203,7 +211,7 @@ impl Sender {
 
     /// New data was acknowledged, and the window may grow if it was used.
     pub(crate) fn grow(&mut self, now: Instant, news: &News) {
-        let bytes = if self.behavior.sack { news.covered.delivered } else { news.covered.bytes };
+        let bytes = if self.counts_arrivals() { news.covered.delivered } else { news.covered.bytes };
         if bytes == Bytes::ZERO {
             return;
         }
@@ -249,9 +257,8 @@ impl Sender {
             self.enter_loss(now);
         } else {
             self.handshake_losses += 1;
-            self.scoreboard.lose_all(now);
+            self.scoreboard.lose_all(now, self.behavior.sack);
         }
-        self.duplicates = 0;
         self.repeat_now = true;
     }
 
@@ -268,7 +275,8 @@ impl Sender {
             self.prepare_undo(false);
         }
         self.congestion.on_timeout(self.flight_size(), !reduces);
-        self.scoreboard.lose_all(now);
+        self.scoreboard.lose_all(now, self.behavior.sack);
+        self.forget_duplicates();
         self.congestion.on_all_lost(&RateSample {
             total_lost: self.scoreboard.total_lost(),
             newly_lost: self.mss,

@@ -8,6 +8,8 @@ use std::time::Duration;
 const PERSISTENCE: u32 = 16;
 /// `tcp_reordering` and `tcp_max_reordering`: segments that may be overtaken by others before three arrivals mean a loss.
 const DEGREE: (usize, usize) = (3, 300);
+/// The least of them.
+pub(crate) const LEAST_DEGREE: u64 = DEGREE.0 as u64;
 
 /// What the window depends on.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(crate) struct Reordering {
     heard: bool,
     /// What had been delivered when it was last widened.
     widened_at: Bytes,
+    /// Without SACK: by how many segments others are thought to have been overtaken.
+    degree: u64,
 }
 
 /// What the sender knows when it asks for the window.
@@ -35,7 +39,7 @@ pub(crate) struct Circumstances {
 
 impl Reordering {
     pub(crate) fn new() -> Self {
-        Self { steps: 1, persistence: 0, heard: false, widened_at: Bytes::ZERO }
+        Self { steps: 1, persistence: 0, heard: false, widened_at: Bytes::ZERO, degree: LEAST_DEGREE }
     }
 
     /// A D-SACK arrived.
@@ -56,6 +60,21 @@ impl Reordering {
         } else if self.persistence == 0 {
             self.steps = 1;
         }
+    }
+
+    /// Without SACK: duplicate acknowledgements that mean a loss.
+    pub(crate) fn degree(&self) -> u64 {
+        self.degree
+    }
+
+    /// Without SACK: a segment was overtaken by so many.
+    pub(crate) fn overtake(&mut self, segments: u64) {
+        self.degree = segments.min(DEGREE.1 as u64);
+    }
+
+    /// Without SACK: what seemed to be overtaken was lost.
+    pub(crate) fn forget_degree(&mut self) {
+        self.degree = self.degree.min(LEAST_DEGREE);
     }
 
     /// A repair was undone.

@@ -1,4 +1,4 @@
-//! Loss and repair with SACK, after Linux's tcp_fastretrans_alert().
+//! Loss and repair with SACK, or as if there were ([`super::emulated`]), after Linux's tcp_fastretrans_alert().
 //!
 //! What is lost is told by RACK (RFC 8985 §6.2) or by three arrivals behind it (RFC 6675 §4); the window shrinks by proportional
 //! rate reduction ([`super::prr`]); what proves needless is undone ([`super::undo`]). New data goes out as arrivals out of order
@@ -17,15 +17,15 @@ use farhop_units::{Bytes, Instant};
 
 impl Sender {
     /// Draws the conclusions from an acknowledgement.
-    pub(crate) fn judge_selective(&mut self, now: Instant, news: &News) {
+    pub(crate) fn judge_selective(&mut self, now: Instant, news: &mut News) {
         if let Some(rate) = &self.scoreboard.rate
             && let Some(prior) = rate.prior_delivered()
         {
             self.reordering.adapt(prior, rate.delivered());
         }
         self.judge_probe(news);
-        let calm = self.phase == Phase::Open && self.scoreboard.sacked() == 0 && self.scoreboard.lost() == 0;
-        if !calm || news.twice.is_some() || news.marked {
+        let calm = self.phase == Phase::Open && self.nothing_is_missing();
+        if !calm || news.duplicate || news.twice.is_some() || news.marked {
             self.repair_losses(now, news);
         }
         self.adapt_window(now, news);
@@ -41,7 +41,7 @@ impl Sender {
         let Some(segments) = self.needless.note_duplicate(range, self.mss) else { return };
         let delivered = self.mss * segments;
         if let Some(rate) = &mut self.scoreboard.rate {
-            rate.deliver_again(delivered);
+            rate.count_more(delivered);
         }
         news.covered.delivered += delivered;
         if self.scoreboard.displacement() > Bytes::ZERO && !self.is_probes_end(range.end) {
@@ -49,12 +49,21 @@ impl Sender {
         }
     }
 
-    fn repair_losses(&mut self, now: Instant, news: &News) {
-        self.leave_finished_phase(news);
+    fn nothing_is_missing(&self) -> bool {
+        self.scoreboard.sacked() == 0 && self.scoreboard.lost() == 0 && self.duplicates == 0
+    }
+
+    fn repair_losses(&mut self, now: Instant, news: &mut News) {
+        if self.leave_finished_phase(news) {
+            return;
+        }
         match self.phase {
             Phase::Recovery => {
                 if news.advanced && self.undo_if_partly_late(news.echo) {
                     return;
+                }
+                if !news.advanced {
+                    self.note_duplicate(news);
                 }
                 if self.undo_if_all_arrived_twice() {
                     self.phase = Phase::Open;
@@ -63,16 +72,19 @@ impl Sender {
             Phase::Loss => {
                 let before = self.scoreboard.lost();
                 let over = self.judge_timeout(news);
-                self.find_losses(now);
+                self.find_losses(now, news.advanced);
                 // A repetition that is lost too needs a repair of its own.
-                if !over && self.scoreboard.lost() <= before {
+                if self.phase == Phase::Loss && (over || self.scoreboard.lost() <= before) {
                     return;
                 }
             }
             Phase::Open => _ = self.undo_if_all_arrived_twice(),
             Phase::Reduction => {}
         }
-        self.find_losses(now);
+        if matches!(self.phase, Phase::Open | Phase::Reduction) {
+            self.count_duplicates(news);
+        }
+        self.find_losses(now, news.advanced);
         if self.phase != Phase::Recovery && self.scoreboard.lost() > 0 {
             self.enter_recovery(news.marked);
         } else if news.marked {
@@ -80,18 +92,22 @@ impl Sender {
         }
     }
 
-    /// Everything that was on the way when the phase began has been acknowledged.
-    fn leave_finished_phase(&mut self, news: &News) {
+    /// Everything that was on the way when the phase began has been acknowledged. Returns whether nothing more is to be concluded.
+    fn leave_finished_phase(&mut self, news: &News) -> bool {
         match self.phase {
             Phase::Open => self.needless.first_repetition = None,
             // One more, so that the receiver has heard of the reduction.
             Phase::Reduction if self.unacknowledged > self.recover => self.end_reduction(),
             Phase::Recovery if self.unacknowledged >= self.recover => {
-                self.undo_if_not_needed(news.echo);
+                self.duplicates = 0;
+                if !self.end_repair(news.echo) {
+                    return true;
+                }
                 self.end_reduction();
             }
             Phase::Reduction | Phase::Recovery | Phase::Loss => {}
         }
+        false
     }
 
     /// The window is what it was to become, unless the reduction was undone.
@@ -102,8 +118,11 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// Finds what is lost, and when to look again.
-    pub(crate) fn find_losses(&mut self, now: Instant) {
+    /// Finds what is lost, and when to look again, after SND.UNA has `advanced` or not.
+    fn find_losses(&mut self, now: Instant, advanced: bool) {
+        if self.behavior.emulates_sack {
+            return self.find_first_lost(advanced);
+        }
         if !self.behavior.rack {
             return self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
         }
@@ -125,7 +144,7 @@ impl Sender {
     /// RFC 8985 §6.3: the reordering timer ran out.
     pub(crate) fn handle_reordering_timer(&mut self, now: Instant) {
         self.reordering_timer = None;
-        self.find_losses(now);
+        self.find_losses(now, false);
         if self.scoreboard.lost() > 0 && self.phase != Phase::Recovery {
             self.enter_recovery(false);
             let (delivered, in_flight) = (self.mss, self.scoreboard.in_flight());
@@ -166,7 +185,7 @@ impl Sender {
         } else if self.reduction.is_some() {
             self.keep_window(now, news);
             let safe = news.advanced && self.scoreboard.total_lost() == news.prior_lost;
-            let (delivered, in_flight) = (news.covered.delivered, self.scoreboard.in_flight());
+            let (delivered, in_flight) = (news.covered.delivered, self.in_network());
             self.reduce(Delivery { delivered, in_flight, safe });
         } else if news.advanced || reordering::is_usual(self.scoreboard.displacement(), self.mss) {
             self.grow(now, news);
@@ -212,7 +231,7 @@ impl Sender {
         }
         self.needless.undo = None;
         self.announce_reduction = true;
-        if self.behavior.sack {
+        if self.counts_arrivals() {
             self.begin_reduction();
         } else {
             self.recover = self.next;

@@ -223,7 +223,7 @@ impl Sender {
     fn note_starvation(&mut self) {
         let room = self.in_network() < self.congestion.window();
         if self.unsent() < self.mss && room && self.scoreboard.lost() == 0 {
-            self.starve(self.scoreboard.in_flight());
+            self.starve(self.in_network());
         }
     }
 
@@ -352,6 +352,9 @@ impl Sender {
         self.repeat_now = false;
         self.unsettled = true;
         self.window_timer = None;
+        if piece.payload > Bytes::ZERO {
+            self.usage.data_sent(now);
+        }
         if let Some(reduction) = &mut self.reduction {
             reduction.send(self.scoreboard.charge(piece.payload));
         }
@@ -371,7 +374,6 @@ impl Sender {
                 let starved = self.scoreboard.rate.as_ref().is_some_and(|rate| rate.is_starved());
                 self.congestion.on_restart(now, starved);
             }
-            self.usage.data_sent(now);
             piece.cwr = core::mem::take(&mut self.announce_reduction);
         }
         self.next = piece.end();
@@ -574,7 +576,7 @@ impl Sender {
     /// Was the congestion window the limit?
     fn note_usage(&mut self, now: Instant) {
         let limited = core::mem::take(&mut self.deferred) || !self.fits(self.mss);
-        let in_flight = self.scoreboard.in_flight();
+        let in_flight = self.in_network();
         let after = AfterSending { now, limited, in_flight, unacknowledged: self.unacknowledged, next: self.next };
         self.usage.update(after);
         let (window, slow_start) = (self.congestion.window(), self.congestion.in_slow_start());

@@ -113,13 +113,19 @@ impl Sender {
         needless
     }
 
-    /// The repair is complete: was it needed (tcp_try_undo_recovery())?
-    pub(crate) fn undo_if_not_needed(&mut self, echo: u32) {
+    /// The repair is complete: was it needed (tcp_try_undo_recovery())? Returns whether it is over.
+    pub(crate) fn end_repair(&mut self, echo: u32) -> bool {
         if self.needless.all_needless() || self.needless.is_late_original(echo) {
             self.undo();
         } else {
             self.reordering.relax();
         }
+        if self.holds() {
+            self.needless.first_repetition = None;
+        } else {
+            self.phase = Phase::Open;
+        }
+        self.phase == Phase::Open
     }
 
     /// The first hole was filled by a late original (tcp_try_undo_partial()). Returns whether nothing more is to be concluded.
@@ -143,13 +149,15 @@ impl Sender {
         if needless {
             self.scoreboard.find_all();
             self.undo();
-            self.phase = Phase::Open;
+            if !self.holds() && (certain || self.behavior.sack) {
+                self.phase = Phase::Open;
+            }
         }
         needless
     }
 
-    /// RFC 5682 §3 with SACK, after the timeout's repetition (tcp_process_loss()). Returns whether the repair is over.
-    pub(crate) fn judge_timeout(&mut self, news: &News) -> bool {
+    /// RFC 5682 §3, after the timeout's repetition (tcp_process_loss()). Returns whether the repair is over.
+    pub(crate) fn judge_timeout(&mut self, news: &mut News) -> bool {
         if news.advanced && self.undo_loss(news.echo, false) {
             return true;
         }
@@ -161,17 +169,21 @@ impl Sender {
             }
             if self.next > self.recover {
                 // Step 3a: the loss was real.
-                self.needless.frto &= news.covered.sacked == 0;
+                self.needless.frto &= news.covered.sacked == 0 && !news.duplicate;
             } else if news.advanced && !complete {
                 // Step 2b: new data, if there is any, shows what arrives.
                 self.recover = self.next;
                 self.new_first = self.has_new_data();
                 self.needless.frto = self.new_first;
+                if self.new_first {
+                    return false;
+                }
             }
         }
         if complete {
-            self.undo_if_not_needed(news.echo);
-            self.phase = Phase::Open;
+            self.end_repair(news.echo);
+        } else if self.behavior.emulates_sack {
+            self.count_after_timeout(news);
         }
         complete
     }

@@ -38,7 +38,7 @@ impl WindowUsage {
         self.limited || (slow_start && window < self.most * 2)
     }
 
-    /// Data goes out.
+    /// Data goes out, for the first time or again.
     pub(crate) fn data_sent(&mut self, now: Instant) {
         self.last_data = now;
     }

@@ -36,6 +36,8 @@ pub(crate) struct Habits {
     pub(crate) rack: bool,
     /// Selective acknowledgements (RFC 2018).
     pub(crate) sack: bool,
+    /// Without: duplicate acknowledgements count as such.
+    pub(crate) emulates_sack: bool,
     /// Timestamps measure what was sent again (RFC 7323 §4), and what proves needless is taken back (RFC 3522, 3708, 5682).
     pub(crate) undoes: bool,
     /// New data may go out on the first two duplicate ACKs (RFC 3042).
@@ -113,6 +115,7 @@ impl Habits {
             gentle_restart: false,
             rack: false,
             sack: config.sack,
+            emulates_sack: false,
             undoes: false,
             limited_transmit: true,
             plain_reno: config.congestion == Congestion::Reno,
@@ -145,6 +148,7 @@ impl Habits {
                 validates: true,
                 gentle_restart: true,
                 rack: config.sack,
+                emulates_sack: !config.sack,
                 undoes: true,
                 autotunes: true,
                 send_buffer: LINUX_SEND_BUFFER,

@@ -100,11 +100,16 @@ impl Scoreboard {
         self.total_lost = total_lost;
     }
 
-    /// RFC 6298 §5.4: after a timeout everything not selectively acknowledged counts as lost, but for what was sent less than a
-    /// round trip ago (RFC 8985 §6.3).
-    pub(crate) fn lose_all(&mut self, now: Instant) {
+    /// The first segment is lost, unless it was before.
+    pub(crate) fn lose_first_once(&mut self) {
+        self.lose_some(0..self.sent.len().min(1), |sent| !sent.again);
+    }
+
+    /// RFC 6298 §5.4: after a timeout everything not selectively acknowledged counts as lost, but, if it `spares` some, for what was sent
+    /// less than a round trip ago (RFC 8985 §6.3).
+    pub(crate) fn lose_all(&mut self, now: Instant, spares: bool) {
         self.lose_first();
-        let patience = self.delivered.map_or(Duration::ZERO, |delivered| delivered.rtt);
+        let patience = self.delivered.filter(|_| spares).map_or(Duration::ZERO, |delivered| delivered.rtt);
         self.lose_some(0..self.sent.len(), |sent| sent.at + patience <= now);
     }
 

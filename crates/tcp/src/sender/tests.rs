@@ -10,8 +10,9 @@ fn at(ms: u64) -> Instant {
 }
 
 /// Connected at 100 ms, with much to send.
-fn connected(congestion: Congestion) -> Sender {
-    let mut sender = Sender::new(&TcpConfig { congestion, ..TcpConfig::of(Profile::Linux) }).expect("there is one");
+fn connected(congestion: Congestion, sack: bool) -> Sender {
+    let config = TcpConfig { congestion, sack, ..TcpConfig::of(Profile::Linux) };
+    let mut sender = Sender::new(&config).expect("there is one");
     sender.buffer = None;
     sender.open();
     assert!(sender.transmit(Instant::START).is_some_and(|piece| piece.syn));
@@ -62,7 +63,7 @@ fn batches_that_leave_are_packets_that_count_in_the_send_buffer() {
 #[test]
 fn a_repetition_that_is_answered_as_fast_as_any_round_trip_tells_of_those_before_it() {
     // The handshake has waited: it took 100 ms, and data arrives out of order in 90.
-    let mut sender = connected(Congestion::Reno);
+    let mut sender = connected(Congestion::Reno, true);
     sent(&mut sender, at(100));
     acknowledge(&mut sender, at(190), 0, Some((2, 6)));
     assert_eq!(sent(&mut sender, at(190)).first(), Some(&0));
@@ -70,4 +71,70 @@ fn a_repetition_that_is_answered_as_fast_as_any_round_trip_tells_of_those_before
     assert!(sent(&mut sender, at(191)).contains(&1));
     acknowledge(&mut sender, at(286), 0, Some((1, 9)));
     assert_eq!(sent(&mut sender, at(286)).first(), Some(&0), "what was repeated before is lost again");
+}
+
+/// What leaves on each of so many duplicates of the acknowledgement of all before `segment`, so far apart that none waits for the next.
+fn duplicates(sender: &mut Sender, from: u64, segment: u64, count: u64) -> Vec<Vec<u64>> {
+    let one = |ms| {
+        acknowledge(sender, at(ms), segment, None);
+        sent(sender, at(ms))
+    };
+    (0..count).map(|n| from + 2 * n).map(one).collect()
+}
+
+#[test]
+fn without_sack_duplicates_let_out_what_selective_ones_would() {
+    let mut sender = connected(Congestion::Reno, false);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    // Limited transmit, then one for two while the window is halved.
+    let leaves = duplicates(&mut sender, 200, 0, 9);
+    let expected: [&[u64]; 9] = [&[10], &[11], &[0], &[], &[12], &[], &[13], &[], &[]];
+    assert_eq!(leaves, expected);
+    assert_eq!((sender.phase, sender.recover), (Phase::Recovery, Sequence::FIRST_BYTE + sender.mss * 12));
+    // A partial acknowledgement.
+    acknowledge(&mut sender, at(300), 4, None);
+    assert_eq!(sent(&mut sender, at(300)), [4, 14], "as the rest of the network is empty");
+    assert_eq!(sender.duplicates, 6, "one of four filled the hole, three had been announced");
+}
+
+#[test]
+fn without_sack_each_segment_counts_once_as_delivered() {
+    let mut sender = connected(Congestion::Bbr, false);
+    let delivered = |sender: &Sender| sender.scoreboard.rate.as_ref().map(|rate| rate.delivered()).unwrap_or_default();
+    let before = delivered(&sender);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    duplicates(&mut sender, 200, 0, 9);
+    assert_eq!(delivered(&sender) - before, sender.mss * 9);
+    acknowledge(&mut sender, at(300), 10, None);
+    assert_eq!(delivered(&sender) - before, sender.mss * 10);
+}
+
+#[test]
+fn without_sack_what_a_repair_has_caused_begins_no_other() {
+    let mut sender = connected(Congestion::Reno, false);
+    sent(&mut sender, at(100));
+    duplicates(&mut sender, 200, 0, 9);
+    acknowledge(&mut sender, at(300), 12, None);
+    sent(&mut sender, at(300));
+    assert_eq!(sender.phase, Phase::Recovery, "until something beyond it is acknowledged");
+    assert!(duplicates(&mut sender, 310, 12, 5).iter().flatten().all(|segment| *segment > 12));
+    acknowledge(&mut sender, at(400), 13, None);
+    assert_eq!(sender.phase, Phase::Open);
+    assert!(duplicates(&mut sender, 410, 13, 3).iter().flatten().any(|segment| *segment == 13), "a repair of its own");
+}
+
+#[test]
+fn without_sack_more_duplicates_than_can_be_mean_that_segments_overtake_each_other() {
+    let mut sender = connected(Congestion::Reno, false);
+    sent(&mut sender, at(100));
+    // The window offered holds 44 segments.
+    duplicates(&mut sender, 200, 0, 60);
+    assert_eq!((sender.next - sender.unacknowledged).get() / sender.mss.get(), 44);
+    assert_eq!((sender.duplicates, sender.reordering.degree()), (43, 44));
+    acknowledge(&mut sender, at(400), 44, None);
+    sent(&mut sender, at(400));
+    acknowledge(&mut sender, at(500), 45, None);
+    assert_eq!(sender.phase, Phase::Open);
+    duplicates(&mut sender, 500, 45, 10);
+    assert_eq!(sender.phase, Phase::Open, "three are not enough any more");
 }

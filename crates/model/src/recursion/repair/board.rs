@@ -287,7 +287,7 @@ impl Board {
     }
 
     /// The same without SACK: all that is known is what lies before `up_to`.
-    pub(super) fn acknowledge_by_number(&mut self, now: Ticks, up_to: u64) -> Covered {
+    pub(super) fn acknowledge_by_number(&mut self, now: Ticks, up_to: u64, point: u64) -> Covered {
         let mut covered = Covered::default();
         while let Some(segment) = self.segments.pop_front_if(|segment| segment.end <= up_to) {
             self.leave(&segment);
@@ -298,20 +298,27 @@ impl Board {
             covered.segments += 1;
             covered.delivered += charge;
             covered.repetition |= segment.again && segment.fate == Fate::Away;
+            covered.original |= !segment.again && segment.end <= point;
             self.latest = Some(Latest { order: segment.order, at: segment.at, rtt: now.since(segment.at) });
             if !segment.again {
                 covered.in_order = Some((covered.in_order.map_or(segment.at, |times| times.0), segment.at));
             }
-            let (first, order) = (self.first, segment.order);
+            if let Some(sent) = self.transmission(segment.order) {
+                self.rate.deliver(&sent.stamp, sent.at, charge);
+            }
+            let first = self.first;
             while let Some(sent) = self.transmissions.pop_front_if(|sent| sent.number < first) {
                 self.dropped -= usize::from(sent.dropped);
-                if sent.order == order {
-                    self.rate.deliver(&sent.stamp, sent.at, charge);
-                }
             }
         }
         self.lost_from = self.lost_from.max(self.first);
         covered
+    }
+
+    /// The transmission of this order, if it was not forgotten.
+    fn transmission(&self, order: u64) -> Option<Transmission> {
+        let place = order.checked_sub(self.transmissions.front()?.order)?;
+        self.transmissions.get(usize::try_from(place).ok()?).copied()
     }
 
     fn overtake(&mut self, transmission: &Transmission) {
@@ -449,6 +456,13 @@ impl Board {
         }
     }
 
+    /// The same, unless it was before.
+    pub(super) fn lose_first_once(&mut self) {
+        if self.segments.front().is_some_and(|segment| !segment.again) {
+            self.lose_first();
+        }
+    }
+
     /// The last segment is to be sent again as a probe.
     pub(super) fn lose_last(&mut self) {
         if self.segments.back().is_some_and(|segment| segment.fate == Fate::Away) {
@@ -456,10 +470,11 @@ impl Board {
         }
     }
 
-    /// RFC 6298 §5.4: everything is lost, but for what was sent less than a round trip ago (RFC 8985 §6.3).
-    pub(super) fn lose_all(&mut self, now: Ticks) {
+    /// RFC 6298 §5.4: everything is lost, but, if it `spares` some, for what was sent less than a
+    /// round trip ago (RFC 8985 §6.3).
+    pub(super) fn lose_all(&mut self, now: Ticks, spares: bool) {
         self.lose_first();
-        let patience = self.latest.map_or(Ticks::ZERO, |latest| latest.rtt);
+        let patience = self.latest.filter(|_| spares).map_or(Ticks::ZERO, |latest| latest.rtt);
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
             if segment.fate == Fate::Away && segment.at + patience <= now {

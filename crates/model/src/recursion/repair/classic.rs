@@ -24,7 +24,7 @@ impl Repair {
                 self.duplicates = 0;
                 self.grow(sender, now, news);
             }
-            Phase::Recovery if is_complete || self.habits.plain_reno => self.end_repair(),
+            Phase::Recovery if is_complete || self.habits.plain_reno => self.end_by_number(),
             Phase::Recovery => {
                 // A partial acknowledgement shows the next hole; all but the repeated segment had left the network before.
                 self.duplicates = self.duplicates.saturating_sub(news.covered.segments.saturating_sub(1));
@@ -33,14 +33,14 @@ impl Repair {
             }
             Phase::Loss => {
                 if is_complete {
-                    self.end_repair();
+                    self.end_by_number();
                 }
                 self.grow(sender, now, news);
             }
         }
     }
 
-    fn end_repair(&mut self) {
+    fn end_by_number(&mut self) {
         (self.phase, self.duplicates) = (Phase::Open, 0);
     }
 

@@ -1,4 +1,4 @@
-//! What an acknowledgement means with SACK, in the order of Linux's tcp_fastretrans_alert() and tcp_cong_control().
+//! What an acknowledgement means with SACK, or as if there were, in the order of Linux's tcp_fastretrans_alert() and tcp_cong_control().
 
 use super::bbr::Sight;
 use super::reduction::Reduction;
@@ -8,12 +8,13 @@ use crate::recursion::ticks::Ticks;
 use crate::recursion::window::Acked;
 
 impl Repair {
-    pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+    pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
         self.hear_of_repetition(sender, news);
         self.patience.adapt(self.board.rate.progress());
         self.judge_probe(sender, news);
-        let is_calm = self.phase == Phase::Open && self.board.arrived() == 0 && self.board.lost() == 0;
-        if !is_calm || news.covered.twice.is_some() {
+        let nothing_is_missing = self.board.arrived() == 0 && self.board.lost() == 0 && self.duplicates == 0;
+        let is_calm = self.phase == Phase::Open && nothing_is_missing;
+        if !is_calm || news.duplicate || news.covered.twice.is_some() {
             self.repair_losses(sender, now, news);
         }
         self.adapt_window(sender, now, news);
@@ -22,11 +23,14 @@ impl Repair {
         }
     }
 
-    fn repair_losses(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+    fn repair_losses(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
         match self.phase {
             Phase::Open => self.needless.forget_first(),
             Phase::Recovery if sender.acknowledged >= self.recover => {
-                self.undo_if_not_needed(sender, news.echo);
+                self.duplicates = 0;
+                if !self.end_repair(sender, news.echo) {
+                    return;
+                }
                 self.end_reduction(sender);
             }
             Phase::Recovery | Phase::Loss => {}
@@ -37,6 +41,9 @@ impl Repair {
                 if news.advanced && self.undo_if_partly_late(sender, news.echo) {
                     return;
                 }
+                if !news.advanced {
+                    self.note_duplicate(news);
+                }
                 if self.undo_if_all_arrived_twice(sender) {
                     self.phase = Phase::Open;
                 }
@@ -44,13 +51,16 @@ impl Repair {
             Phase::Loss => {
                 let before = self.board.lost();
                 let is_over = self.judge_timeout(sender, news);
-                self.find_losses(sender, now);
-                if !is_over && self.board.lost() <= before {
+                self.find_losses(sender, now, news.advanced);
+                if self.phase == Phase::Loss && (is_over || self.board.lost() <= before) {
                     return;
                 }
             }
         }
-        self.find_losses(sender, now);
+        if self.phase == Phase::Open {
+            self.count_duplicates(news);
+        }
+        self.find_losses(sender, now, news.advanced);
         if self.phase != Phase::Recovery && self.board.lost() > 0 {
             self.enter_recovery(sender);
         }
@@ -64,7 +74,10 @@ impl Repair {
     }
 
     /// Finds what is lost, and when to look again: at once after three arrivals or amid a repair, else after a while (RFC 8985 §6.2).
-    fn find_losses(&mut self, sender: &Sender, now: Ticks) {
+    fn find_losses(&mut self, sender: &Sender, now: Ticks, advanced: bool) {
+        if self.habits.emulates_sack {
+            return self.find_first_lost(advanced);
+        }
         if !self.habits.rack {
             return self.board.lose_passed(DUPLICATES);
         }
@@ -76,7 +89,7 @@ impl Repair {
 
     pub(super) fn look_again(&mut self, sender: &mut Sender, now: Ticks) {
         self.look_again = Ticks::NEVER;
-        self.find_losses(sender, now);
+        self.find_losses(sender, now, false);
         if self.board.lost() > 0 && self.phase != Phase::Recovery {
             self.enter_recovery(sender);
             self.reduce(sender, self.mss, false);
@@ -115,7 +128,7 @@ impl Repair {
     }
 
     fn reduce(&mut self, sender: &mut Sender, delivered: u64, is_safe: bool) {
-        let in_flight = self.board.in_flight();
+        let in_flight = self.in_network();
         let window = self.reduction.as_mut().and_then(|reduction| reduction.window(delivered, in_flight, is_safe));
         if let Some(window) = window {
             sender.window.set(window.max(self.mss));
@@ -123,7 +136,7 @@ impl Repair {
     }
 
     pub(super) fn grow(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
-        let bytes = if self.habits.sack { news.covered.delivered } else { news.covered.bytes };
+        let bytes = if self.counts_arrivals() { news.covered.delivered } else { news.covered.bytes };
         if bytes > 0 {
             let ack = self.acked(sender, now, news, bytes);
             sender.note_growth(&ack);

@@ -4,7 +4,8 @@
 //! comes later than the timer, or a controller wants to know how fast data arrives (BBR), it runs again with a repair at each end.
 //!
 //! With SACK: losses are told by the order of sending (RFC 8985) or by three arrivals behind them (RFC 6675), tails are probed, the
-//! window shrinks in proportion ([`reduction`]), what proves needless is taken back ([`needless`]). Without SACK: [`classic`].
+//! window shrinks in proportion ([`reduction`]), what proves needless is taken back ([`needless`]). Without SACK: [`classic`], or as Linux
+//! does it ([`emulated`]).
 //! After a timeout all counts as lost and slow start begins again (RFC 5681 §3.1, RFC 6298 §5).
 //!
 //! Left out: giving up after many repetitions, probes of a closed window, marks instead of losses.
@@ -12,6 +13,7 @@
 mod bbr;
 mod board;
 mod classic;
+mod emulated;
 mod incoming;
 mod judgement;
 mod needless;
@@ -63,6 +65,8 @@ pub(crate) struct Repair {
     patience: Patience,
     /// Duplicate acknowledgements without SACK: each says that a segment has left the network.
     duplicates: u64,
+    /// Duplicates that mean a loss.
+    degree: u64,
     /// The next segment goes out whatever the window says.
     repeat_now: bool,
     /// New data goes out before what is lost (F-RTO).
@@ -102,6 +106,7 @@ impl Repair {
             needless: Needless::default(),
             patience: Patience::default(),
             duplicates: 0,
+            degree: DUPLICATES,
             repeat_now: false,
             new_first: false,
             look_again: Ticks::NEVER,
@@ -129,8 +134,8 @@ impl Repair {
         }
         news.duplicate = !news.advanced && !moved && is_bare && news.covered.beyond == 0;
         self.measure(sender, now, &news);
-        if self.habits.sack {
-            self.judge_selective(sender, now, &news);
+        if self.counts_arrivals() {
+            self.judge_selective(sender, now, &mut news);
         } else {
             self.judge_by_number(sender, now, &news);
         }
@@ -145,14 +150,24 @@ impl Repair {
             let least_rtt = (!self.habits.grants_quarters).then(|| sender.rtt.least.unwrap_or_default());
             self.board.acknowledge(now, (ack.up_to, heard), self.recover, least_rtt)
         } else {
-            self.board.acknowledge_by_number(now, ack.up_to)
+            self.board.acknowledge_by_number(now, ack.up_to, self.recover)
         };
         if advanced {
             sender.acknowledged = ack.up_to;
             self.timeouts = 0;
         }
         let round_trip = self.round_trip(now, &covered, advanced, ack.echo);
-        News { covered, advanced, duplicate: false, round_trip, echo: ack.echo, prior_in_flight, prior_lost }
+        let mut news =
+            News { covered, advanced, duplicate: false, round_trip, echo: ack.echo, prior_in_flight, prior_lost };
+        if advanced && self.habits.emulates_sack {
+            self.take_announced(&mut news);
+        }
+        news
+    }
+
+    /// Arrivals out of order are known, selectively or by their number.
+    fn counts_arrivals(&self) -> bool {
+        self.habits.sack || self.habits.emulates_sack
     }
 
     /// RFC 6298 §3: of what was sent once; else by timestamps (RFC 7323 §4.1), which count milliseconds.

@@ -140,12 +140,19 @@ impl Repair {
         all
     }
 
-    pub(super) fn undo_if_not_needed(&mut self, sender: &mut Sender, echo: Ticks) {
+    /// The repair is complete. Returns whether it is over.
+    pub(super) fn end_repair(&mut self, sender: &mut Sender, echo: Ticks) -> bool {
         if self.needless.all_needless() || self.needless.is_late_original(echo) {
             self.undo(sender);
         } else {
             self.patience.lasts = self.patience.lasts.saturating_sub(1);
         }
+        if self.holds(sender) {
+            self.needless.forget_first();
+        } else {
+            self.phase = Phase::Open;
+        }
+        self.phase == Phase::Open
     }
 
     /// The first hole was filled by a late original. Returns whether nothing more is to be concluded.
@@ -168,13 +175,15 @@ impl Repair {
         if needless {
             self.board.find_all();
             self.undo(sender);
-            self.phase = Phase::Open;
+            if !self.holds(sender) && (is_certain || self.habits.sack) {
+                self.phase = Phase::Open;
+            }
         }
         needless
     }
 
     /// After a timeout's repetition (tcp_process_loss()). Returns whether the repair is over.
-    pub(super) fn judge_timeout(&mut self, sender: &mut Sender, news: &News) -> bool {
+    pub(super) fn judge_timeout(&mut self, sender: &mut Sender, news: &mut News) -> bool {
         if news.advanced && self.undo_loss(sender, news.echo, false) {
             return true;
         }
@@ -185,16 +194,20 @@ impl Repair {
                 return true;
             }
             if sender.next > self.recover {
-                self.needless.frto &= news.covered.beyond == 0;
+                self.needless.frto &= news.covered.beyond == 0 && !news.duplicate;
             } else if news.advanced && !is_complete {
                 self.recover = sender.next;
                 self.new_first = sender.takes() > 0;
                 self.needless.frto = self.new_first;
+                if self.new_first {
+                    return false;
+                }
             }
         }
         if is_complete {
-            self.undo_if_not_needed(sender, news.echo);
-            self.phase = Phase::Open;
+            self.end_repair(sender, news.echo);
+        } else if self.habits.emulates_sack {
+            self.count_after_timeout(sender, news);
         }
         is_complete
     }

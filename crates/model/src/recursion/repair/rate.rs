@@ -46,15 +46,22 @@ impl Rate {
         Stamp { delivered, delivered_at, first_sent, starved: self.starved_until.is_some() }
     }
 
-    /// A transmission that was sent `at` then has arrived; later ones come later.
+    /// A transmission that was sent `at` then has arrived; the sample is that of the latest one.
     pub(super) fn deliver(&mut self, stamp: &Stamp, at: Ticks, bytes: u64) {
         self.delivered += bytes;
-        self.latest = Some((*stamp, at));
+        if self.latest.is_none_or(|(_, latest)| at >= latest) {
+            self.latest = Some((*stamp, at));
+        }
     }
 
     /// So much has arrived that tells no rate.
     pub(super) fn count(&mut self, bytes: u64) {
         self.delivered += bytes;
+    }
+
+    /// So much of what has arrived had been counted before.
+    pub(super) fn count_less(&mut self, bytes: u64) {
+        self.delivered -= bytes;
     }
 
     /// There is too little to send with `in_flight` on the way.

@@ -126,7 +126,7 @@ impl Repair {
 
     fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {
         self.repeat_now = false;
-        sender.unsettled = true;
+        (sender.unsettled, sender.last_data) = (true, now);
         sender.network = Some(self.in_network());
         let charge = self.board.charge(piece.payload);
         if let Some(reduction) = &mut self.reduction {
@@ -151,7 +151,7 @@ impl Repair {
         if core::mem::take(&mut sender.unsettled) {
             self.schedule_probe(sender, now);
             if self.bbr.is_none() {
-                sender.network = Some(self.board.in_flight());
+                sender.network = Some(self.in_network());
                 sender.note_usage(now, self.phase == Phase::Open);
             }
         }
@@ -161,7 +161,7 @@ impl Repair {
     pub(crate) fn note_starvation(&mut self, sender: &Sender) {
         let has_room = self.in_network() < sender.window.size;
         if sender.written - sender.next < self.mss && has_room && self.board.lost() == 0 {
-            let in_flight = self.board.in_flight();
+            let in_flight = self.in_network();
             self.board.rate.starve(in_flight);
         }
     }

@@ -46,14 +46,15 @@ impl Repair {
             Some(bbr) => bbr.on_timeout(!reduces),
             None => sender.window.on_timeout(flight, !reduces),
         }
-        self.board.lose_all(now);
+        self.board.lose_all(now, self.habits.sack);
+        self.forget_duplicates();
         sender.window.assign(self.in_network() + self.mss);
         if let Some(bbr) = &mut self.bbr {
             bbr.set_window(sender.window.size);
         }
         self.reduction = None;
         self.needless.begin_frto(self.habits.undoes && (!repairs || self.timeouts > 0));
-        (self.new_first, self.repeat_now, self.duplicates) = (false, true, 0);
+        (self.new_first, self.repeat_now) = (false, true);
         self.timeouts += 1;
         self.recover = sender.next;
         self.phase = Phase::Loss;
