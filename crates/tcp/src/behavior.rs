@@ -1,6 +1,6 @@
 //! What distinguishes the profiles beyond the scenario's settings: one table of timers, limits and habits.
 
-use crate::{FirstAck, Profile, TcpConfig, jiffies};
+use crate::{FirstAck, Profile, TcpConfig, Timestamps, jiffies};
 use farhop_units::Instant;
 use std::time::Duration;
 
@@ -56,6 +56,14 @@ impl Timers {
     pub(crate) fn run_since(&mut self, uptime: Duration) {
         if let Self::Jiffies { uptime: known } = self {
             *known = uptime;
+        }
+    }
+
+    /// What the host's clock of timestamps says at `now`: its milliseconds begin with its uptime, not with time.
+    pub(crate) fn timestamp(self, now: Instant) -> u32 {
+        match self {
+            Self::Exact => Timestamps::at(now),
+            Self::Jiffies { uptime } => Timestamps::at(now + uptime),
         }
     }
 
@@ -246,5 +254,20 @@ impl Behavior {
             linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_of_timestamps_begin_with_the_hosts_uptime() {
+        let readings = |uptime| {
+            let timers = Timers::Jiffies { uptime: Duration::from_micros(uptime) };
+            [0, 399, 400, 1400].map(|us| timers.timestamp(Instant::START + Duration::from_micros(us)))
+        };
+        assert_eq!((readings(0), readings(7600)), ([0, 0, 0, 1], [7, 7, 8, 9]));
+        assert_eq!(Timers::Exact.timestamp(Instant::START + Duration::from_micros(1400)), 1);
     }
 }

@@ -111,7 +111,7 @@ impl Receiver {
         if segment.fin {
             self.fin = Some(segment.sequence + segment.payload + Bytes::new(u64::from(segment.syn)));
         }
-        self.window.measure(now, segment);
+        self.window.measure(self.acks.timers.timestamp(now), segment);
         if segment.sequence > expected {
             self.add_island(SackBlock { start: segment.sequence, end: segment.end() });
             // Without, a window that moves would hide that the acknowledgement is a duplicate.
@@ -222,7 +222,7 @@ impl Receiver {
         segment.acknowledgment = self.expected;
         segment.window = self.window.promise(self.expected.unwrap_or_default());
         segment.ece |= self.marked;
-        segment.timestamps = Timestamps { value: Timestamps::at(now), echo: self.timestamp };
+        segment.timestamps = Timestamps { value: self.acks.timers.timestamp(now), echo: self.timestamp };
         if self.sack {
             let twice = self.twice.take();
             twice.iter().chain(&self.islands).take(MOST_BLOCKS).for_each(|island| segment.add_sack_block(*island));

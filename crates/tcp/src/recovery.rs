@@ -10,7 +10,7 @@ use crate::rtt::RttSample;
 use crate::sender::Sender;
 use crate::sent::Covered;
 use crate::undo;
-use crate::{SackBlock, Segment, Sequence, Timestamps};
+use crate::{SackBlock, Segment, Sequence};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -204,7 +204,7 @@ impl Sender {
         if !news.advanced || !self.behavior.undo {
             return None;
         }
-        let ticks = Timestamps::at(now).wrapping_sub(news.echo);
+        let ticks = self.timers.timestamp(now).wrapping_sub(news.echo);
         let rtt = Duration::from_millis(u64::from(ticks));
         (ticks < 1 << 31).then_some((rtt, rtt))
     }

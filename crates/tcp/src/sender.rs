@@ -21,7 +21,7 @@ use crate::send_buffer::{Filling, SendBuffer};
 use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
-use crate::{Congestion, Sequence, TcpConfig, TcpError, Timestamps};
+use crate::{Congestion, Sequence, TcpConfig, TcpError};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
@@ -337,7 +337,7 @@ impl Sender {
     fn repeat(&mut self, now: Instant) -> Option<Piece> {
         let piece = self.scoreboard.repeat(now)?;
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
-            self.needless.note_repetition(Timestamps::at(now));
+            self.needless.note_repetition(self.timers.timestamp(now));
         } else {
             self.needless.repeated += 1;
         }

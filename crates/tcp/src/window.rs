@@ -10,7 +10,7 @@
 //! small: these begin at what such packets leave.
 
 use crate::behavior::Behavior;
-use crate::{Segment, Sequence, TcpConfig, Timestamps};
+use crate::{Segment, Sequence, TcpConfig};
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
@@ -74,13 +74,13 @@ impl ReceiverTrip {
         }
     }
 
-    /// From the acknowledgement that the segment answers to its arrival.
-    fn measure(&mut self, now: Instant, echo: u32, is_full: bool) {
+    /// From the acknowledgement that the segment answers to its arrival, when the clock of timestamps says `reading`.
+    fn measure(&mut self, reading: u32, echo: u32, is_full: bool) {
         if echo == self.echo {
             return;
         }
         self.echo = echo;
-        let ticks = Timestamps::at(now).wrapping_sub(echo);
+        let ticks = reading.wrapping_sub(echo);
         if !is_full || ticks == 0 || ticks >= 1 << 31 {
             return;
         }
@@ -185,9 +185,9 @@ impl ReceiveWindow {
     }
 
     /// A segment of data has arrived, in order or not.
-    pub(crate) fn measure(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn measure(&mut self, reading: u32, segment: &Segment) {
         if let Some(tuning) = &mut self.tuning {
-            tuning.trip.measure(now, segment.timestamps.echo, segment.payload >= self.mss);
+            tuning.trip.measure(reading, segment.timestamps.echo, segment.payload >= self.mss);
         }
     }
 
@@ -249,7 +249,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
+    use crate::{Profile, Timestamps};
 
     const RTT: Duration = Duration::from_millis(500);
 
@@ -263,7 +263,7 @@ mod tests {
             for _ in 0..segments {
                 let now = Instant::START + RTT * round;
                 let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + RTT * (round - 1)) };
-                window.measure(now, &Segment { payload: config.mss, timestamps, ..Segment::default() });
+                window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
                 window.data_arrived(now, config.mss, expected, Bytes::ZERO);
             }
@@ -338,7 +338,7 @@ mod tests {
                 let response =
                     Segment { window: told, timestamps: sent, payload: Bytes::new(1448), ..Segment::default() };
                 window.hear(&response);
-                window.measure(Instant::START + Duration::from_millis(answered.echo.into()), &response);
+                window.measure(answered.echo, &response);
                 window
                     .tuning
                     .as_mut()
@@ -356,7 +356,7 @@ mod tests {
             let mut arrive = |at: Duration, reads: Option<Duration>| {
                 let now = Instant::START + at;
                 let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + (at - RTT)) };
-                window.measure(now, &Segment { payload: config.mss, timestamps, ..Segment::default() });
+                window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
                 reads.into_iter().for_each(|reads| window.read_at(Instant::START + reads));
                 window.data_arrived(now, config.mss, expected, Bytes::ZERO);

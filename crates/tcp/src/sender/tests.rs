@@ -1,7 +1,7 @@
 //! What the sender's parts tell each other.
 
 use super::*;
-use crate::{Profile, SackBlock, Segment};
+use crate::{Profile, SackBlock, Segment, Timestamps};
 
 const WINDOW: Bytes = Bytes::new(64_512);
 
