@@ -126,7 +126,7 @@ fn flows_without_sack_over_a_small_queue() {
     }
 }
 
-/// 3 MB over 6 and 2 Mbit/s, 90 and 110 ms, with 60 kB of queue. Linux 6.18 took 20.4 to 22.4 s with Reno in eleven loads, with BBR 12.1 to
+/// 3 MB over 6 and 2 Mbit/s, 90 and 110 ms, with 60 kB of queue. Linux 6.18 took 20.9 to 22.4 s with Reno in twelve loads, with BBR 12.1 to
 /// 46.5 s in twenty, 19.6 s on average; as RFC 6582 says, without Linux's account of duplicates, it would be 14.6 and 49 s.
 #[test]
 fn linux_without_sack_repairs_as_it_was_measured_to() {
@@ -154,6 +154,6 @@ fn linux_without_sack_repairs_as_it_was_measured_to() {
     };
     let [reno, bbr] = ["reno", "bbr"].map(mean);
     println!("Reno {reno:.2} s, BBR {bbr:.2} s");
-    assert!((20.4..22.4).contains(&reno), "{reno} s");
+    assert!((20.9..22.4).contains(&reno), "{reno} s");
     assert!((16.0..24.0).contains(&bbr), "{bbr} s");
 }

@@ -1,4 +1,4 @@
-//! Loss and repair without SACK: fast retransmit and fast recovery of RFC 5681 §3.2, with NewReno's partial acknowledgements
+//! Loss and repair without SACK as the RFCs have it (Linux: [`super::emulated`]): fast retransmit and fast recovery of RFC 5681 §3.2, with NewReno's partial acknowledgements
 //! (RFC 6582 §3.2) unless plain Reno is asked for. The window's inflation by duplicate ACKs is kept as the equivalent account of
 //! segments that have left the network. Limited transmit (RFC 3042) is that account outside of recovery.
 //!

@@ -7,7 +7,6 @@
 //! that duplicates which the repair itself has caused begin no other (RFC 6582 §3.2 step 2; tcp_is_non_sack_preventing_reopen()).
 
 use crate::recovery::{News, Phase};
-use crate::reordering;
 use crate::sender::Sender;
 
 impl Sender {
@@ -87,14 +86,5 @@ impl Sender {
     /// Whether the phase goes on although all is acknowledged that was on the way when it began.
     pub(crate) fn holds(&self) -> bool {
         self.behavior.emulates_sack && self.unacknowledged == self.recover
-    }
-
-    /// A timeout after many duplicates: segments do not overtake others as far as was thought (tcp_enter_loss()).
-    pub(crate) fn forget_duplicates(&mut self) {
-        let calm = matches!(self.phase, Phase::Open | Phase::Reduction);
-        if calm && self.duplicates >= reordering::LEAST_DEGREE {
-            self.reordering.forget_degree();
-        }
-        self.duplicates = 0;
     }
 }

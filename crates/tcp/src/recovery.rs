@@ -1,7 +1,7 @@
 //! What acknowledgements and timeouts tell the sender: round-trip times, growth, loss, repair.
 //!
-//! This is the frame, in the order of Linux's tcp_ack(). What a loss is and how it is repaired differs without SACK
-//! ([`super::classic`]) and with it ([`super::selective`]). After a timeout: slow start over what was not acknowledged (RFC 5681
+//! This is the frame, in the order of Linux's tcp_ack(). What a loss is and how it is repaired differs where
+//! arrivals out of order are known ([`super::selective`]) and where not ([`super::classic`]). After a timeout: slow start over what was not acknowledged (RFC 5681
 //! §3.1, RFC 6298 §5).
 
 use crate::classic;
@@ -154,7 +154,7 @@ impl Sender {
         if let Some(rate) = &mut self.scoreboard.rate {
             rate.begin();
         }
-        if !segment.sack.is_empty() {
+        if self.behavior.sack && !segment.sack.is_empty() {
             news.twice = undo::duplicate(segment);
             self.scoreboard.select(now, segment.sack_blocks(), self.recover, &mut news.covered);
         }
@@ -257,7 +257,7 @@ impl Sender {
             self.enter_loss(now);
         } else {
             self.handshake_losses += 1;
-            self.scoreboard.lose_all(now, self.behavior.sack);
+            self.scoreboard.lose_all(now, !self.behavior.emulates_sack);
         }
         self.repeat_now = true;
     }
@@ -275,8 +275,8 @@ impl Sender {
             self.prepare_undo(false);
         }
         self.congestion.on_timeout(self.flight_size(), !reduces);
-        self.scoreboard.lose_all(now, self.behavior.sack);
-        self.forget_duplicates();
+        self.scoreboard.lose_all(now, !self.behavior.emulates_sack);
+        self.duplicates = 0;
         self.congestion.on_all_lost(&RateSample {
             total_lost: self.scoreboard.total_lost(),
             newly_lost: self.mss,

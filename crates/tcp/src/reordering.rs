@@ -8,8 +8,6 @@ use std::time::Duration;
 const PERSISTENCE: u32 = 16;
 /// `tcp_reordering` and `tcp_max_reordering`: segments that may be overtaken by others before three arrivals mean a loss.
 const DEGREE: (usize, usize) = (3, 300);
-/// The least of them.
-pub(crate) const LEAST_DEGREE: u64 = DEGREE.0 as u64;
 
 /// What the window depends on.
 #[derive(Debug, Clone)]
@@ -39,7 +37,7 @@ pub(crate) struct Circumstances {
 
 impl Reordering {
     pub(crate) fn new() -> Self {
-        Self { steps: 1, persistence: 0, heard: false, widened_at: Bytes::ZERO, degree: LEAST_DEGREE }
+        Self { steps: 1, persistence: 0, heard: false, widened_at: Bytes::ZERO, degree: DEGREE.0 as u64 }
     }
 
     /// A D-SACK arrived.
@@ -70,11 +68,6 @@ impl Reordering {
     /// Without SACK: a segment was overtaken by so many.
     pub(crate) fn overtake(&mut self, segments: u64) {
         self.degree = segments.min(DEGREE.1 as u64);
-    }
-
-    /// Without SACK: what seemed to be overtaken was lost.
-    pub(crate) fn forget_degree(&mut self) {
-        self.degree = self.degree.min(LEAST_DEGREE);
     }
 
     /// A repair was undone.

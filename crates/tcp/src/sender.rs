@@ -74,7 +74,7 @@ pub(crate) struct Sender {
     probe_window: bool,
     /// Something was sent since the last [`Sender::settle`].
     unsettled: bool,
-    /// Reno without NewReno: recovery ends at the first new acknowledgement.
+    /// Reno without NewReno, by the RFCs: recovery ends at the first new acknowledgement.
     pub(crate) plain_reno: bool,
     /// Its programs take a time, too.
     pub(crate) has_programs: bool,
@@ -223,7 +223,8 @@ impl Sender {
     fn note_starvation(&mut self) {
         let room = self.in_network() < self.congestion.window();
         if self.unsent() < self.mss && room && self.scoreboard.lost() == 0 {
-            self.starve(self.in_network());
+            let in_flight = if self.counts_arrivals() { self.in_network() } else { self.scoreboard.in_flight() };
+            self.starve(in_flight);
         }
     }
 

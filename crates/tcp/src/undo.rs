@@ -2,7 +2,7 @@
 //!
 //! Three signs, as in Linux (tcp_try_undo_*()): the acknowledgement that completes a repair echoes a timestamp from before the first
 //! repetition (Eifel, RFC 3522); duplicate selective acknowledgements name everything that was repeated (RFC 3708); after a
-//! timeout, what was never repeated arrives (F-RTO, RFC 5682, with SACK). The response is the full window again (RFC 4015 §4 without
+//! timeout, what was never repeated arrives (F-RTO, RFC 5682). The response is the full window again (RFC 4015 §4 without
 //! its step of adapting the timer). On long paths the timeout is easily shorter than a sudden queue, so this is what saves them.
 
 use crate::congestion::{CongestionControl, three_quarters};
@@ -169,7 +169,7 @@ impl Sender {
             }
             if self.next > self.recover {
                 // Step 3a: the loss was real.
-                self.needless.frto &= news.covered.sacked == 0 && !news.duplicate;
+                self.needless.frto &= news.covered.sacked == 0 && !(news.duplicate && news.twice.is_none());
             } else if news.advanced && !complete {
                 // Step 2b: new data, if there is any, shows what arrives.
                 self.recover = self.next;

@@ -117,7 +117,8 @@ fn without_sack_what_a_repair_has_caused_begins_no_other() {
     acknowledge(&mut sender, at(300), 12, None);
     sent(&mut sender, at(300));
     assert_eq!(sender.phase, Phase::Recovery, "until something beyond it is acknowledged");
-    assert!(duplicates(&mut sender, 310, 12, 5).iter().flatten().all(|segment| *segment > 12));
+    let leave = duplicates(&mut sender, 310, 12, 5).concat();
+    assert!(leave.iter().all(|segment| *segment > 12), "{leave:?}");
     acknowledge(&mut sender, at(400), 13, None);
     assert_eq!(sender.phase, Phase::Open);
     assert!(duplicates(&mut sender, 410, 13, 3).iter().flatten().any(|segment| *segment == 13), "a repair of its own");
@@ -137,4 +138,15 @@ fn without_sack_more_duplicates_than_can_be_mean_that_segments_overtake_each_oth
     assert_eq!(sender.phase, Phase::Open);
     duplicates(&mut sender, 500, 45, 10);
     assert_eq!(sender.phase, Phase::Open, "three are not enough any more");
+}
+
+#[test]
+fn without_sack_nobody_listens_to_selective_acknowledgements() {
+    let mut sender = connected(Congestion::Reno, false);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    duplicates(&mut sender, 200, 0, 3);
+    acknowledge(&mut sender, at(210), 0, Some((1, 10)));
+    assert_eq!(sender.scoreboard.sacked(), 0);
+    acknowledge(&mut sender, at(300), 10, None);
+    assert_eq!(sender.unacknowledged, Sequence::FIRST_BYTE + sender.mss * 10);
 }

@@ -297,7 +297,7 @@ impl Board {
             covered.bytes += segment.end - segment.start;
             covered.segments += 1;
             covered.delivered += charge;
-            covered.repetition |= segment.again && segment.fate == Fate::Away;
+            covered.repetition |= segment.again;
             covered.original |= !segment.again && segment.end <= point;
             self.latest = Some(Latest { order: segment.order, at: segment.at, rtt: now.since(segment.at) });
             if !segment.again {

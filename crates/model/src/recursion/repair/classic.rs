@@ -1,4 +1,4 @@
-//! Without SACK: fast retransmit and recovery (RFC 5681 §3.2), a hole per round trip (RFC 6582 §3.2). Segments that duplicate
+//! Without SACK, by the RFCs: fast retransmit and recovery (RFC 5681 §3.2), a hole per round trip (RFC 6582 §3.2). Segments that duplicate
 //! acknowledgements have announced count as out of the network, which is the window's inflation.
 
 use super::{DUPLICATES, News, Phase, Repair};

@@ -1,7 +1,7 @@
 //! Linux without SACK: a duplicate acknowledgement counts as the selective one of some segment (tcp_add_reno_sack()). Which is lost is
 //! told by number: the first one after three of them, and in recovery the first one behind each partial acknowledgement.
 
-use super::{DUPLICATES, News, Phase, Repair};
+use super::{News, Phase, Repair};
 use crate::recursion::sender::Sender;
 
 /// `tcp_max_reordering`.
@@ -75,13 +75,5 @@ impl Repair {
     /// A repair goes on until something beyond what was on the way when it began is acknowledged (tcp_is_non_sack_preventing_reopen()).
     pub(super) fn holds(&self, sender: &Sender) -> bool {
         self.habits.emulates_sack && sender.acknowledged == self.recover
-    }
-
-    /// A timeout after many duplicates (tcp_enter_loss()).
-    pub(super) fn forget_duplicates(&mut self) {
-        if self.phase == Phase::Open && self.duplicates >= DUPLICATES {
-            self.degree = self.degree.min(DUPLICATES);
-        }
-        self.duplicates = 0;
     }
 }

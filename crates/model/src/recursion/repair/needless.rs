@@ -194,7 +194,7 @@ impl Repair {
                 return true;
             }
             if sender.next > self.recover {
-                self.needless.frto &= news.covered.beyond == 0 && !news.duplicate;
+                self.needless.frto &= news.covered.beyond == 0 && !(news.duplicate && news.covered.twice.is_none());
             } else if news.advanced && !is_complete {
                 self.recover = sender.next;
                 self.new_first = sender.takes() > 0;

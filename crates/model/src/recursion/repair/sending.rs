@@ -161,7 +161,7 @@ impl Repair {
     pub(crate) fn note_starvation(&mut self, sender: &Sender) {
         let has_room = self.in_network() < sender.window.size;
         if sender.written - sender.next < self.mss && has_room && self.board.lost() == 0 {
-            let in_flight = self.in_network();
+            let in_flight = if self.counts_arrivals() { self.in_network() } else { self.board.in_flight() };
             self.board.rate.starve(in_flight);
         }
     }

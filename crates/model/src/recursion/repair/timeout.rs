@@ -46,8 +46,8 @@ impl Repair {
             Some(bbr) => bbr.on_timeout(!reduces),
             None => sender.window.on_timeout(flight, !reduces),
         }
-        self.board.lose_all(now, self.habits.sack);
-        self.forget_duplicates();
+        self.board.lose_all(now, !self.habits.emulates_sack);
+        self.duplicates = 0;
         sender.window.assign(self.in_network() + self.mss);
         if let Some(bbr) = &mut self.bbr {
             bbr.set_window(sender.window.size);
