@@ -274,6 +274,23 @@ mod tests {
     }
 
     #[test]
+    fn linux_holds_back_what_it_says_of_arrivals_out_of_order_with_sack_only() {
+        let at = |ms| Instant::START + Duration::from_millis(ms);
+        let late = |sack| {
+            let config = TcpConfig { first_ack: FirstAck::Delayed, sack, ..TcpConfig::of(Profile::Linux) };
+            let mut acks = Acknowledger::new(Behavior::of(&config));
+            let arrivals = (0..6).filter(|ms| {
+                acks.out_of_order(at(*ms), Sequence::FIRST_BYTE, None);
+                let due = acks.due();
+                acks.acknowledged();
+                due != Some(at(*ms))
+            });
+            arrivals.count()
+        };
+        assert_eq!((late(true), late(false)), (3, 0));
+    }
+
+    #[test]
     fn linux_acknowledges_at_once_while_the_window_grows() {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
         acks.data_arrived(Arrival { window_grew: true, ..arrival(0, MSS, false) });

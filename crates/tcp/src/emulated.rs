@@ -63,10 +63,10 @@ impl Sender {
 
     /// After a timeout only the data that F-RTO sends draws duplicates of worth.
     pub(crate) fn count_after_timeout(&mut self, news: &mut News) {
-        if self.next > self.recover && news.duplicate {
-            self.note_duplicate(news);
-        } else if news.advanced {
+        if news.advanced {
             self.duplicates = 0;
+        } else if self.next > self.recover {
+            self.note_duplicate(news);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What acknowledgements and timeouts tell the sender: round-trip times, growth, loss, repair.
 //!
-//! This is the frame, in the order of Linux's tcp_ack(). What a loss is and how it is repaired differs where
-//! arrivals out of order are known ([`super::selective`]) and where not ([`super::classic`]). After a timeout: slow start over what was not acknowledged (RFC 5681
-//! §3.1, RFC 6298 §5).
+//! This is the frame, in the order of Linux's tcp_ack(). What a loss is and how it is repaired differs where arrivals out of order
+//! are known ([`super::selective`]) and where they are not ([`super::classic`]). After a timeout: slow start over what was not
+//! acknowledged (RFC 5681 §3.1, RFC 6298 §5).
 
 use crate::classic;
 use crate::congestion::{Acknowledged, CongestionControl, RateSample, Repair};

@@ -62,9 +62,7 @@ impl Sender {
                 if news.advanced && self.undo_if_partly_late(news.echo) {
                     return;
                 }
-                if !news.advanced {
-                    self.note_duplicate(news);
-                }
+                self.note_duplicate(news);
                 if self.undo_if_all_arrived_twice() {
                     self.phase = Phase::Open;
                 }
@@ -77,12 +75,13 @@ impl Sender {
                 if self.phase == Phase::Loss && (over || self.scoreboard.lost() <= before) {
                     return;
                 }
+                self.count_duplicates(news);
             }
-            Phase::Open => _ = self.undo_if_all_arrived_twice(),
-            Phase::Reduction => {}
-        }
-        if matches!(self.phase, Phase::Open | Phase::Reduction) {
-            self.count_duplicates(news);
+            Phase::Open => {
+                self.undo_if_all_arrived_twice();
+                self.count_duplicates(news);
+            }
+            Phase::Reduction => self.count_duplicates(news),
         }
         self.find_losses(now, news.advanced);
         if self.phase != Phase::Recovery && self.scoreboard.lost() > 0 {

@@ -36,7 +36,7 @@ pub(crate) struct Habits {
     pub(crate) rack: bool,
     /// Selective acknowledgements (RFC 2018).
     pub(crate) sack: bool,
-    /// Without: duplicate acknowledgements count as such.
+    /// Without SACK: duplicate acknowledgements count as selective ones (tcp_add_reno_sack()).
     pub(crate) emulates_sack: bool,
     /// Timestamps measure what was sent again (RFC 7323 §4), and what proves needless is taken back (RFC 3522, 3708, 5682).
     pub(crate) undoes: bool,

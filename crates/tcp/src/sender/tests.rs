@@ -150,3 +150,44 @@ fn without_sack_nobody_listens_to_selective_acknowledgements() {
     acknowledge(&mut sender, at(300), 10, None);
     assert_eq!(sender.unacknowledged, Sequence::FIRST_BYTE + sender.mss * 10);
 }
+
+/// Connected, ten segments sent, and the timeout; when that was.
+fn timed_out() -> (Sender, Instant) {
+    let mut sender = connected(Congestion::Reno, false);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    let due = sender.next_timeout().expect("a timer runs");
+    sender.handle_timer(due);
+    assert_eq!(sent(&mut sender, due), [0]);
+    (sender, due)
+}
+
+#[test]
+fn what_is_sent_again_ends_idle_time() {
+    let (sender, due) = timed_out();
+    assert_eq!(sender.usage.idle(due), Duration::ZERO);
+}
+
+#[test]
+fn without_sack_an_original_that_arrives_after_a_timeout_shows_that_it_was_needless() {
+    let (mut sender, due) = timed_out();
+    let window = sender.mss * 10;
+    let later = due + Duration::from_millis(100);
+    acknowledge(&mut sender, later, 1, None);
+    assert_eq!(sent(&mut sender, later), [10, 11], "what was never sent, to see what arrives");
+    assert!(sender.phase == Phase::Loss && sender.congestion.window() < window);
+    acknowledge(&mut sender, later, 5, None);
+    assert!(sender.phase == Phase::Open && sender.congestion.window() >= window, "{}", sender.congestion.window());
+}
+
+#[test]
+fn without_sack_duplicates_after_a_timeout_show_that_it_was_needed() {
+    let (mut sender, due) = timed_out();
+    let later = due + Duration::from_millis(100);
+    acknowledge(&mut sender, later, 1, None);
+    assert_eq!(sent(&mut sender, later), [10, 11]);
+    acknowledge(&mut sender, later, 1, None);
+    assert_eq!(sender.duplicates, 1, "of what was sent to see what arrives");
+    assert_eq!(sent(&mut sender, later).first(), Some(&1));
+    acknowledge(&mut sender, later + Duration::from_millis(100), 5, None);
+    assert_eq!((sender.phase, sender.duplicates), (Phase::Loss, 0));
+}

@@ -53,10 +53,10 @@ impl Repair {
 
     /// After a timeout only what F-RTO sends draws duplicates of worth.
     pub(super) fn count_after_timeout(&mut self, sender: &Sender, news: &mut News) {
-        if sender.next > self.recover && news.duplicate {
-            self.note_duplicate(news);
-        } else if news.advanced {
+        if news.advanced {
             self.duplicates = 0;
+        } else if sender.next > self.recover {
+            self.note_duplicate(news);
         }
     }
 

@@ -36,14 +36,15 @@ impl Repair {
             Phase::Recovery | Phase::Loss => {}
         }
         match self.phase {
-            Phase::Open => _ = self.undo_if_all_arrived_twice(sender),
+            Phase::Open => {
+                self.undo_if_all_arrived_twice(sender);
+                self.count_duplicates(news);
+            }
             Phase::Recovery => {
                 if news.advanced && self.undo_if_partly_late(sender, news.echo) {
                     return;
                 }
-                if !news.advanced {
-                    self.note_duplicate(news);
-                }
+                self.note_duplicate(news);
                 if self.undo_if_all_arrived_twice(sender) {
                     self.phase = Phase::Open;
                 }
@@ -55,10 +56,8 @@ impl Repair {
                 if self.phase == Phase::Loss && (is_over || self.board.lost() <= before) {
                     return;
                 }
+                self.count_duplicates(news);
             }
-        }
-        if self.phase == Phase::Open {
-            self.count_duplicates(news);
         }
         self.find_losses(sender, now, news.advanced);
         if self.phase != Phase::Recovery && self.board.lost() > 0 {
@@ -108,7 +107,8 @@ impl Repair {
             self.repeat_now = true;
             return;
         }
-        self.reduction = Some(Reduction::new(self.mss, before, sender.window.size));
+        let unit = if self.habits.counts_segments { self.mss } else { 1 };
+        self.reduction = Some(Reduction::new((self.mss, unit), before, sender.window.size));
         sender.window.set(before);
     }
 
