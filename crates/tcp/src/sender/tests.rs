@@ -1,6 +1,8 @@
 //! What the sender's parts tell each other.
 
 use super::*;
+use crate::recovery::News;
+use crate::sent::Covered;
 use crate::{Profile, SackBlock, Segment, Timestamps};
 
 const WINDOW: Bytes = Bytes::new(64_512);
@@ -159,6 +161,61 @@ fn timed_out() -> (Sender, Instant) {
     sender.handle_timer(due);
     assert_eq!(sent(&mut sender, due), [0]);
     (sender, due)
+}
+
+#[test]
+fn without_sack_what_duplicates_have_announced_is_not_delivered_again() {
+    let mut sender = connected(Congestion::Reno, false);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    let mss = sender.mss;
+    let delivered = |sender: &mut Sender, duplicates: u64| {
+        sender.duplicates = duplicates;
+        let covered = Covered { segments: 4, delivered: mss * 4, ..Covered::default() };
+        let mut news = News { advanced: true, covered, ..News::default() };
+        sender.take_announced(&mut news);
+        (news.covered.delivered, sender.duplicates)
+    };
+    // One filled the hole.
+    let found = [0, 2, 3, 9].map(|duplicates| delivered(&mut sender, duplicates));
+    assert_eq!(found, [(mss * 4, 0), (mss * 2, 0), (mss, 0), (mss, 6)]);
+}
+
+#[test]
+fn with_sack_duplicates_that_name_nothing_say_nothing() {
+    let mut sender = connected(Congestion::Reno, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    assert_eq!(duplicates(&mut sender, 200, 0, 4).concat(), []);
+    assert_eq!((sender.phase, sender.duplicates, sender.in_network()), (Phase::Open, 0, sender.mss * 10));
+}
+
+#[test]
+fn without_sack_a_timeout_forgets_the_duplicates() {
+    let mut sender = connected(Congestion::Reno, false);
+    sent(&mut sender, at(100));
+    assert_eq!(duplicates(&mut sender, 200, 0, 2).concat(), [10, 11]);
+    sender.handle_timer(sender.next_timeout().expect("a timer runs"));
+    assert_eq!((sender.duplicates, sender.in_network()), (0, Bytes::ZERO));
+}
+
+#[test]
+fn what_arrives_twice_after_a_timeout_does_not_show_that_it_was_needed() {
+    let mut sender = connected(Congestion::Reno, true);
+    sent(&mut sender, at(100));
+    (sender.phase, sender.recover) = (Phase::Loss, Sequence::FIRST_BYTE + sender.mss);
+    let twice = SackBlock { start: Sequence::SYN, end: Sequence::FIRST_BYTE };
+    let mut frto = |twice: Option<SackBlock>| {
+        sender.needless.frto = true;
+        sender.judge_timeout(&mut News { duplicate: true, twice, ..News::default() });
+        sender.needless.frto
+    };
+    assert_eq!((frto(Some(twice)), frto(None)), (true, false));
+}
+
+#[test]
+fn without_sack_an_original_beside_a_repetition_shows_nothing() {
+    let (mut sender, due) = timed_out();
+    acknowledge(&mut sender, due + Duration::from_millis(100), 5, None);
+    assert_eq!(sender.phase, Phase::Loss);
 }
 
 #[test]
