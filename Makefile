@@ -48,8 +48,8 @@ bench: build
 	cargo run --release --locked -p farhop-model --example speed
 	cargo run --release --locked -p farhop-model --example recursion_speed
 
-# What was measured is kept in docs/accuracy; where that holds every point, this takes seconds. To measure anew, which takes most of an
-# hour on an idle machine and goes on where it was interrupted, remove the journal there first.
+# What was measured is kept in docs/accuracy; where that holds every point, this takes seconds. To measure anew, which takes an hour
+# or more on an idle machine and goes on where it was interrupted, remove the journal there first.
 accuracy: build
 	$(FARHOP) conformance --out docs/accuracy --markdown docs/accuracy.md
 

@@ -1,5 +1,6 @@
 //! The page with every point.
 
+use crate::run::{MORE, MOST, NARROW, PATIENCE};
 use crate::{Agreement, Answer, Outcome, Plan, Set, Study};
 use core::fmt::Write;
 use farhop_results::Sample;
@@ -21,12 +22,17 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
         "# Accuracy: predicted and simulated against measured\n\n\
          Made by `farhop conformance --seed {seed} --cases {cases} --points {points} --runs {runs}`; measured on {host}. Every point is \
          drawn with seed {seed}; another seed draws others. *Measured* is Linux's TCP over the \
-         emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} with its 95 % confidence interval, \
-         and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that answer \
-         microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this; as that is not the real \
-         hosts', such points are simulated {} times, and those with losses as often as measured, with the same losses. Errors are \
+         emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} or more with its 95 % confidence \
+         interval, and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that \
+         answer microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this, which is not \
+         the real hosts'. Such points are therefore repeated until the interval is within {:.0} % of the mean: {runs} to {} times measured, for at \
+         most {} of loads, and {} to {} times simulated. Those with losses are simulated as often as measured, with the same losses. Errors are \
          relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
-        runs * crate::run::MORE,
+        NARROW * 100.0,
+        runs * MORE,
+        duration::format(PATIENCE),
+        runs * MORE,
+        runs * MOST,
     );
     let all = plan.draw().len();
     if outcomes.len() < all {

@@ -36,8 +36,8 @@ pub struct Plan {
     pub cases: u32,
     /// Points of [`Set::Simulator`].
     pub points: u32,
-    /// Runs of a point with losses, simulated and measured each; where loads differ without, ten times as many are simulated, and where they do not,
-    /// three are measured.
+    /// Runs of a point with losses, simulated and measured each; where loads differ without, at least as many are, and where they do not, three
+    /// are measured.
     pub runs: u32,
 }
 

@@ -14,9 +14,15 @@ use thiserror::Error;
 
 /// Measured runs of a point whose loads say the same.
 const CERTAIN_RUNS: u32 = 3;
-/// How many times a plan's runs are simulated of loads that differ without dice of the link: those have none in common with the measured ones, so
-/// that the mean of few would be a draw of its own.
+/// Loads that differ without dice of the link have none in common between engines, so that the mean of few is a draw of its own: they are
+/// repeated until the 95 % interval of the mean is within this share of it.
+pub(crate) const NARROW: f64 = 0.02;
+/// At most so many times a plan's runs are measured of them, and at least as many simulated: rare courses of a load are to be seen.
 pub(crate) const MORE: u32 = 10;
+/// At most so many times a plan's runs are simulated of them.
+pub(crate) const MOST: u32 = 100;
+/// Loads that took so long together are not measured again, so that all points stay within two hours.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 /// Testbeds at once on a link of at most [`SLOW`]; their packets take a few per cent of a processor.
 const LANES: u32 = 4;
 /// Links up to this rate are measured side by side.
@@ -66,10 +72,13 @@ impl Study {
         }
         let count = open.len();
         for (index, outcome) in open.into_iter().enumerate() {
-            progress(&format!("{} ({} of {count})", outcome.point().name(), index + 1));
-            complete(outcome, &plan)?;
+            let name = format!("{} ({} of {count})", outcome.point().name(), index + 1);
+            while let runs @ 1.. = missing(outcome, &plan) {
+                progress(&progress_line(&name, outcome));
+                measure_more(outcome, &plan, runs)?;
+                self.journal.keep(outcome.measured.clone(), host)?;
+            }
             simulate_more(outcome, &plan)?;
-            self.journal.keep(outcome.measured.clone(), host)?;
         }
         Ok(())
     }
@@ -109,33 +118,71 @@ fn known(point: Point, journal: &Journal) -> Result<Outcome, RunError> {
     Ok(outcome)
 }
 
+/// What is being done, with what is known of a mean that takes more runs than usual.
+fn progress_line(name: &str, outcome: &Outcome) -> String {
+    let known = outcome.measured.answer.times().filter(|times| times.count() > CERTAIN_RUNS as usize);
+    let width = known.and_then(|times| Some((times.count(), relative_error(times)?)));
+    width.map_or_else(
+        || name.to_owned(),
+        |(count, width)| format!("{name}, mean within {:.1} % after {count} loads", width * 100.0),
+    )
+}
+
 /// Simulates more runs of loads that differ without dice of the link, unless that was done.
 fn simulate_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
-    let has_few = outcome.simulated.times().is_some_and(|times| times.count() <= plan.runs as usize);
-    if has_few && outcome.is_random() && !outcome.point().is_random() {
-        outcome.simulated = simulated(&outcome.point().scenario(plan.runs.saturating_mul(MORE), plan.seed)?);
+    if outcome.point().is_random() || !outcome.is_random() {
+        return Ok(());
+    }
+    let [least, most] = [MORE, MOST].map(|times| plan.runs.saturating_mul(times));
+    let lacks = |times: &Sample| runs_of(times) < least || !is_known(times) && runs_of(times) < most;
+    while let Some(known) = outcome.simulated.times().filter(|times| lacks(times)).map(runs_of) {
+        // Run n has the same dice however many there are, so that the first ones come out again.
+        let runs = known.saturating_mul(2).clamp(least, most);
+        outcome.simulated = simulated(&outcome.point().scenario(runs, plan.seed)?);
     }
     Ok(())
 }
 
-/// How many measured runs an outcome lacks: few are enough where they say the same.
-fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
-    let wanted = if outcome.is_random() { plan.runs } else { CERTAIN_RUNS };
-    match &outcome.measured.answer {
-        Answer::Times(times) => wanted.saturating_sub(u32::try_from(times.count()).unwrap_or(u32::MAX)),
-        Answer::Gap(_) => 0,
-    }
+/// Whether the mean is known well enough.
+fn is_known(times: &Sample) -> bool {
+    relative_error(times).is_some_and(|error| error <= NARROW)
 }
 
-/// Measures what an outcome lacks; what is measured may show that it lacks more.
-fn complete(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
-    let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
-    while let (Answer::Times(times), more @ 1..) = (&outcome.measured.answer, missing(outcome, plan)) {
-        let known = u32::try_from(times.count()).unwrap_or(u32::MAX);
-        let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + more)?;
-        outcome.measured.answer = joined(times, answer);
-        outcome.measured.late_runs += late_runs;
+/// Half of the mean's 95 % confidence interval, as a share of it.
+fn relative_error(times: &Sample) -> Option<f64> {
+    Some(times.mean_error()? / times.mean()?)
+}
+
+fn runs_of(times: &Sample) -> u32 {
+    u32::try_from(times.count()).unwrap_or(u32::MAX)
+}
+
+/// How many measured runs an outcome lacks for now: few are enough where they say the same, and where they differ without dice of the link
+/// more may turn out to be wanted.
+fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
+    let Answer::Times(times) = &outcome.measured.answer else { return 0 };
+    let known = runs_of(times);
+    if !outcome.is_random() {
+        return CERTAIN_RUNS.saturating_sub(known);
     }
+    if known < plan.runs || outcome.point().is_random() {
+        return plan.runs.saturating_sub(known);
+    }
+    let spent: f64 = times.values().iter().sum::<f64>() / f64::from(lanes(outcome.point(), plan.runs));
+    if is_known(times) || spent >= PATIENCE.as_secs_f64() {
+        return 0;
+    }
+    plan.runs.saturating_mul(MORE).saturating_sub(known).min(plan.runs)
+}
+
+/// Measures so many more runs of an outcome.
+fn measure_more(outcome: &mut Outcome, plan: &Plan, runs: u32) -> Result<(), RunError> {
+    let Answer::Times(times) = &outcome.measured.answer else { return Ok(()) };
+    let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
+    let known = runs_of(times);
+    let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + runs)?;
+    outcome.measured.answer = joined(times, answer);
+    outcome.measured.late_runs += late_runs;
     Ok(())
 }
 
@@ -242,13 +289,35 @@ mod tests {
     }
 
     #[test]
+    fn scattered_runs_are_measured_until_their_mean_is_known_or_patience_ends() {
+        let plan = Plan { runs: 4, ..Plan::default() };
+        let lacks = |measured: &[f64]| {
+            let mut outcome = outcome(&[1.0, 1.2], times(measured));
+            outcome.measured.point.rate_bit_s = SLOW.bits_per_second();
+            missing(&outcome, &plan)
+        };
+        let wide = |count: usize, time: f64| [1.0, 1.5].repeat(count / 2).iter().map(|share| share * time).collect::<Vec<_>>();
+        assert_eq!(lacks(&[1.0, 1.02, 1.0, 1.02]), 0, "the mean is known to 1.8 %");
+        assert_eq!(lacks(&[1.0, 1.03, 1.0, 1.03]), 4, "2.7 %");
+        assert_eq!(lacks(&wide(38, 1.0)), 2);
+        assert_eq!(lacks(&wide(40, 1.0)), 0, "ten times the plan's runs");
+        assert_eq!(lacks(&wide(8, 239.0)), 4, "four at a time, just below ten minutes");
+        assert_eq!(lacks(&wide(8, 241.0)), 0);
+        let mut lossy = outcome(&[1.0, 1.5], times(&wide(4, 1.0)));
+        lossy.measured.point.loss = 0.01;
+        assert_eq!(missing(&lossy, &plan), 0, "with losses the runs are pairs");
+    }
+
+    #[test]
     fn what_differs_without_dice_is_simulated_more_often() {
         let plan = Plan { runs: 2, ..Plan::default() };
         let runs = |mut outcome: Outcome| {
             outcome.measured.point.object_bytes = 10_000;
             simulate_more(&mut outcome, &plan).expect("a scenario");
+            let once = outcome.simulated.times().map(Sample::count);
             simulate_more(&mut outcome, &plan).expect("a scenario");
-            outcome.simulated.times().map(Sample::count)
+            assert_eq!(outcome.simulated.times().map(Sample::count), once, "enough is enough");
+            once
         };
         assert_eq!(runs(outcome(&[1.0, 1.2], times(&[]))), Some(20), "the simulated ones scatter");
         assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0, 1.2]))), Some(20), "the measured ones do");

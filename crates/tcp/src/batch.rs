@@ -34,6 +34,11 @@ impl Batch {
         self.left > 0
     }
 
+    /// Segments that may follow the last one.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
     /// A batch of so many segments begins.
     pub(crate) fn begin(&mut self, segments: u64) {
         *self = Self { left: segments, is_larger_than_one: segments > 1 };

@@ -352,6 +352,7 @@ impl Endpoint {
         }
         if self.receiver.ack_due().is_some_and(|due| due <= now) {
             self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
+            self.sender.pacer.begin(now);
         }
         self.answering = None;
         self.set_due();

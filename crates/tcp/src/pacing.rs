@@ -1,18 +1,21 @@
 //! Spreading segments over time, for controllers that give a rate (Linux: tcp_internal_pacing(), tcp_update_skb_after_send()).
 //!
 //! Only controllers that ask for it are paced: Linux's CUBIC and Reno send as fast as the window allows unless the host's queue
-//! (fq) paces them. The first ten segments are not. What may leave at once is a [batch](crate::batch).
+//! (fq) paces them. Nothing waits for the first nine segments. What leaves at once is a [batch](crate::batch), which is paced as one.
 
 use farhop_units::{Bytes, Instant, Rate};
+use std::time::Duration;
 
-/// Segments that leave at once when a connection is young.
-const UNPACED: u32 = 10;
+/// The first segment that another has to wait for: tp->data_segs_out counts what leaves.
+const FIRST_PACED: u32 = 10;
 
 /// When the next segment may leave.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pacer {
-    /// The earliest departure of the next segment.
+    /// The earliest departure of the next batch (tp->tcp_wstamp_ns).
     free: Instant,
+    /// Of the time for which nothing left before this batch, at most four seconds, what it was not given yet, in ns.
+    credit: u32,
     sent: u32,
 }
 
@@ -22,15 +25,24 @@ impl Pacer {
         Some(self.free).filter(|free| *free > now)
     }
 
-    /// A segment leaves at `now`. Time that was lost before counts, but for at most half a segment.
-    pub(crate) fn send(&mut self, now: Instant, payload: Bytes, rate: Rate) {
-        self.sent = self.sent.saturating_add(1);
-        if self.sent <= UNPACED {
+    /// The first segment of a batch is about to leave at `now`, or an acknowledgement without data, which costs nothing but ends what was
+    /// idle time before.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.credit = u32::try_from(now.since(self.free).as_nanos()).unwrap_or(u32::MAX);
+        self.free = self.free.max(now);
+    }
+
+    /// A segment leaves of a batch that has begun and of which `left` more follow. Time that was lost before the batch counts, but for at most
+    /// half of it. Without data it costs nothing.
+    pub(crate) fn send(&mut self, payload: Bytes, left: u64, rate: Rate) {
+        self.sent = self.sent.saturating_add(u32::from(payload > Bytes::ZERO));
+        if u64::from(self.sent).saturating_add(left) < FIRST_PACED.into() {
             return;
         }
         let span = rate.transmission_time(payload);
-        let late = now.since(self.free);
-        self.free = self.free.max(now) + (span - late.min(span / 2));
+        let given = Duration::from_nanos(self.credit.into()).min(span / 2);
+        self.credit = self.credit.saturating_sub(u32::try_from(given.as_nanos()).unwrap_or(u32::MAX));
+        self.free = self.free + (span - given);
     }
 }
 
@@ -47,18 +59,44 @@ mod tests {
         Instant::START + Duration::from_micros(us)
     }
 
+    /// A batch leaves; when the next one may.
+    fn send(pacer: &mut Pacer, now: Instant, segments: u64) -> Option<Instant> {
+        pacer.begin(now);
+        (0..segments).for_each(|sent| pacer.send(PAYLOAD, segments - 1 - sent, RATE));
+        pacer.wait(now)
+    }
+
     #[test]
-    fn segments_are_spaced_at_the_rate_after_the_first_ten() {
+    fn batches_are_spaced_at_the_rate_from_the_tenth_segment_on() {
         let mut pacer = Pacer::default();
-        (0..10).for_each(|_| pacer.send(at(5000), PAYLOAD, RATE));
-        assert_eq!(pacer.wait(at(5000)), None);
-        pacer.send(at(5000), PAYLOAD, RATE);
-        // The pacer was free since the start: half a segment's credit.
-        assert_eq!(pacer.wait(at(5000)), Some(at(5500)));
-        pacer.send(at(5500), PAYLOAD, RATE);
-        assert_eq!(pacer.wait(at(5500)), Some(at(6500)));
-        assert_eq!(pacer.wait(at(6500)), None);
-        pacer.send(at(6700), PAYLOAD, RATE);
-        assert_eq!(pacer.wait(at(6700)), Some(at(7500)), "what was late is made up for");
+        assert_eq!(send(&mut pacer, at(5000), 9), None);
+        assert_eq!(send(&mut pacer, at(5000), 1), Some(at(6000)), "nothing was idle");
+        assert_eq!(pacer.wait(at(6000)), None);
+        assert_eq!(send(&mut pacer, at(6200), 1), Some(at(7000)), "what was late is made up for");
+        assert_eq!(send(&mut pacer, at(9000), 1), Some(at(9500)), "by half a segment at most");
+        assert_eq!(send(&mut pacer, at(20_000), 3), Some(at(21_500)), "of a batch by half of that");
+        assert_eq!(send(&mut pacer, at(22_200), 2), Some(at(23_500)), "of 0.7 ms");
+    }
+
+    #[test]
+    fn a_batch_with_the_tenth_segment_is_paced_as_a_whole() {
+        let mut pacer = Pacer::default();
+        assert_eq!(send(&mut pacer, at(0), 8), None);
+        assert_eq!(send(&mut pacer, at(0), 2), Some(at(2000)));
+    }
+
+    #[test]
+    fn handshakes_do_not_count() {
+        let mut pacer = Pacer::default();
+        pacer.send(Bytes::ZERO, 0, RATE);
+        assert_eq!(send(&mut pacer, at(5000), 9), None);
+    }
+
+    #[test]
+    fn an_acknowledgement_ends_idle_time() {
+        let mut pacer = Pacer::default();
+        send(&mut pacer, at(0), 10);
+        pacer.begin(at(50_000));
+        assert_eq!(send(&mut pacer, at(50_300), 2), Some(at(50_300 + 1700)));
     }
 }

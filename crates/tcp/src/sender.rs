@@ -31,7 +31,7 @@ use std::time::Duration;
 #[repr(C)]
 pub(crate) struct Sender {
     // What few segments need, in the receiver's last line of the cache.
-    pacer: Pacer,
+    pub(crate) pacer: Pacer,
     pub(crate) handshake_losses: u32,
     /// Of these, those that do not double the timeout.
     pub(crate) linear_timeouts: u32,
@@ -255,14 +255,18 @@ impl Sender {
         }
         let goes_on = self.repeat_now || self.batch.is_under_way();
         let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !goes_on);
+        let mut continues = self.batch.is_under_way();
         let mut piece = if wait.is_none() { self.next_piece(now) } else { None };
         if piece.is_none() && self.makes_room() && wait.is_none() {
-            self.batch.end();
+            (continues, _) = (false, self.batch.end());
             piece = self.next_piece(now);
         }
         self.pacing_timer = wait.filter(|_| self.wants_to_send());
         match piece {
-            Some(piece) => self.note_sent(now, piece),
+            Some(piece) => {
+                self.pace(now, piece, continues && !piece.again);
+                self.note_sent(now, piece);
+            }
             None => {
                 self.batch.end();
                 self.settle(now);
@@ -349,6 +353,16 @@ impl Sender {
         Some(piece)
     }
 
+    /// A segment leaves that begins a batch, or `continues` one; what is sent again is a batch of its own.
+    fn pace(&mut self, now: Instant, piece: Piece, continues: bool) {
+        let Some(rate) = self.congestion.pacing_rate() else { return };
+        if !continues {
+            self.pacer.begin(now);
+        }
+        let left = if piece.again { 0 } else { self.batch.left() };
+        self.pacer.send(piece.payload, left, rate);
+    }
+
     fn note_sent(&mut self, now: Instant, piece: Piece) {
         self.repeat_now = false;
         self.unsettled = true;
@@ -358,9 +372,6 @@ impl Sender {
         }
         if let Some(reduction) = &mut self.reduction {
             reduction.send(self.scoreboard.charge(piece.payload));
-        }
-        if let Some(rate) = self.congestion.pacing_rate() {
-            self.pacer.send(now, piece.payload, rate);
         }
         // RFC 6298 §5.1.
         if self.timer.is_none() {

@@ -96,7 +96,9 @@ struct Holder {
 
 impl Holder {
     fn start() -> Self {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        // Whoever runs the tests may ignore signals (a shell's background does), and what is ignored is inherited.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP").arg(std::env::current_exe().expect("this program"));
         command.args(["--exact", "lifetime::holder", "--ignored", "--nocapture"]).stdout(Stdio::piped());
         let mut process = command.spawn().expect("this program again");
         let lines = BufReader::new(process.stdout.take().expect("piped")).lines();

@@ -32,6 +32,11 @@ impl Batch {
         self.left > 0
     }
 
+    /// Segments that may follow the last one.
+    pub(super) fn left(self) -> u64 {
+        self.left
+    }
+
     /// Up to `most` segments leave, of `segments()` if no batch is leaving: how many do before another one begins, and whether the last of
     /// them is pushed.
     pub(super) fn send(&mut self, most: u64, segments: impl FnOnce() -> u64) -> (u64, bool) {

@@ -159,6 +159,9 @@ impl End {
 
     /// The acknowledgement that a packet carries which leaves now.
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
+        if let (Some(repair), false) = (&mut self.repair, with_data) {
+            repair.note_bare_acknowledgment(now);
+        }
         self.receiver.acknowledge(now, with_data)
     }
 

@@ -10,7 +10,7 @@ use crate::recursion::ticks::Ticks;
 use farhop_units::{Bytes, Rate};
 
 /// The first segment that another has to wait for (tp->data_segs_out counts the one that leaves).
-const FIRST_PACED: u32 = 10;
+const FIRST_PACED: u64 = 10;
 
 /// Spreads segments over time (tcp_update_skb_after_send()).
 #[derive(Debug, Clone, Copy)]
@@ -18,27 +18,33 @@ pub(super) struct Pacer {
     /// When the next segment may leave, and when one that wants to will.
     free: Ticks,
     pub(super) due: Ticks,
-    sent: u32,
+    /// Of the time for which nothing left before this batch, what it was not given yet.
+    credit: Ticks,
+    sent: u64,
 }
 
 impl Default for Pacer {
     fn default() -> Self {
-        Self { free: Ticks::ZERO, due: Ticks::NEVER, sent: 0 }
+        Self { free: Ticks::ZERO, due: Ticks::NEVER, credit: Ticks::ZERO, sent: 0 }
     }
 }
 
 impl Pacer {
-    /// A segment leaves; time that was lost before counts, but for at most half a segment. QUIC's bursts are bounded otherwise.
-    fn send(&mut self, now: Ticks, payload: u64, rate: Rate, has_bursts: bool) {
-        if has_bursts {
-            self.free = self.free.max(now) + Ticks::of(rate.transmission_time(Bytes::new(payload)));
-            return;
-        }
-        self.sent = self.sent.saturating_add(1);
-        if self.sent >= FIRST_PACED {
+    /// A batch is about to leave, or an acknowledgement without data, which costs nothing but ends what was idle time before.
+    fn begin(&mut self, now: Ticks) {
+        self.credit = now.since(self.free);
+        self.free = self.free.max(now);
+    }
+
+    /// A segment leaves of a batch of which `left` more follow; time that was lost before it counts, but for at most half of the batch. QUIC's
+    /// bursts are bounded otherwise.
+    fn send(&mut self, payload: u64, left: u64, rate: Rate, has_bursts: bool) {
+        self.sent += 1;
+        if has_bursts || self.sent + left >= FIRST_PACED {
             let span = Ticks::of(rate.transmission_time(Bytes::new(payload)));
-            let late = now.since(self.free);
-            self.free = self.free.max(now) + span.since(late.min(span.per(2)));
+            let given = if has_bursts { Ticks::ZERO } else { self.credit.min(span.per(2)) };
+            self.credit = self.credit.since(given);
+            self.free = self.free + span.since(given);
         }
     }
 }
@@ -53,16 +59,20 @@ impl Repair {
         let goes_on = self.repeat_now || sender.batch.is_leaving();
         let paced = self.paced(sender);
         let waits = self.bbr.is_some() && paced > now && !goes_on;
+        let mut continues = sender.batch.is_leaving();
         let mut piece = if waits { None } else { self.next_piece(sender, now) };
         if piece.is_none() {
-            sender.batch = Batch::default();
+            (sender.batch, continues) = (Batch::default(), false);
             if sender.resumes() && !waits {
                 piece = self.next_piece(sender, now);
             }
         }
         self.pacer.due = if waits && self.wants_to_send(sender) { paced } else { Ticks::NEVER };
         match &piece {
-            Some(piece) => self.note_sent(sender, now, piece),
+            Some(piece) => {
+                self.pace(sender, now, piece, continues && !piece.again);
+                self.note_sent(sender, now, piece);
+            }
             None => self.settle(sender, now),
         }
         piece
@@ -124,6 +134,21 @@ impl Repair {
         Some(piece)
     }
 
+    /// An acknowledgement leaves that no data carries.
+    pub(crate) fn note_bare_acknowledgment(&mut self, now: Ticks) {
+        self.pacer.begin(now);
+    }
+
+    /// A segment leaves that begins a batch, or `continues` one; what is sent again is a batch of its own.
+    fn pace(&mut self, sender: &Sender, now: Ticks, piece: &Piece, continues: bool) {
+        let Some(rate) = self.pacing_rate() else { return };
+        if !continues {
+            self.pacer.begin(now);
+        }
+        let left = if piece.again { 0 } else { sender.batch.left() };
+        self.pacer.send(piece.payload, left, rate, sender.window.burst().is_some());
+    }
+
     fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {
         self.repeat_now = false;
         (sender.unsettled, sender.last_data) = (true, now);
@@ -131,9 +156,6 @@ impl Repair {
         let charge = self.board.charge(piece.payload);
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent(charge);
-        }
-        if let Some(rate) = self.pacing_rate() {
-            self.pacer.send(now, piece.payload, rate, sender.window.burst().is_some());
         }
         if !sender.timer.is_set() {
             sender.timer = sender.retransmission(now);
