@@ -135,6 +135,9 @@ impl Sender {
         if self.handshake_losses > self.behavior.tolerated_handshake_losses {
             self.congestion.set_window(self.mss);
         }
+        if let (Some((_, least)), Some(smoothed)) = (news.round_trip, self.rtt.smoothed()) {
+            self.congestion.on_open(now, least, smoothed);
+        }
     }
 
     /// Returns whether the window's edge moved.

@@ -134,6 +134,9 @@ impl End {
             repair.board.deliver_hello();
         }
         self.hello.heard(&mut self.sender, now, echo);
+        if let Some(repair) = &mut self.repair {
+            repair.open(&self.sender, now);
+        }
     }
 
     /// Runs what timers run out now.

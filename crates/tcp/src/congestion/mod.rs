@@ -95,6 +95,9 @@ pub trait CongestionControl: Debug + Send {
         false
     }
 
+    /// The handshake took a round trip of `least`, and by that the smoothed one is known.
+    fn on_open(&mut self, _now: Instant, _least: Duration, _smoothed: Duration) {}
+
     /// Data is sent while nothing is on the way; `starved`: since the application had too little to send.
     fn on_restart(&mut self, _now: Instant, _starved: bool) {}
 
@@ -212,6 +215,10 @@ impl CongestionControl for Controller {
 
     fn keeps_little_on_the_way(&self) -> bool {
         each!(self, inner => inner.keeps_little_on_the_way())
+    }
+
+    fn on_open(&mut self, now: Instant, least: Duration, smoothed: Duration) {
+        each!(self, inner => inner.on_open(now, least, smoothed));
     }
 
     fn on_restart(&mut self, now: Instant, starved: bool) {

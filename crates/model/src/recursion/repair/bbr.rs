@@ -179,6 +179,13 @@ impl Bbr {
         self.pacing = Rate::of(Bytes::new(self.window), rtt.to_duration()).and_then(|rate| scaled(rate, HIGH));
     }
 
+    /// The handshake took a round trip of `least`, and by that the smoothed one is known (bbr_init()).
+    pub(super) fn on_open(&mut self, now: Ticks, least: Ticks, smoothed: Ticks) {
+        self.least_rtt = Some((least, now));
+        self.has_seen_rtt = true;
+        self.pace_by_round_trip(smoothed);
+    }
+
     pub(super) fn window(&self) -> u64 {
         self.window
     }
@@ -337,14 +344,17 @@ impl Bbr {
             }
             None => {}
             Some(_) => {
-                self.mode = Mode::Empty { until, round: round || self.round_start };
-                self.leave_empty(sight.now);
+                let round = round || self.round_start;
+                self.mode = Mode::Empty { until, round };
+                if round {
+                    self.leave_empty(sight.now);
+                }
             }
         }
     }
 
     fn leave_empty(&mut self, now: Ticks) {
-        let Mode::Empty { until: Some(until), round: true } = self.mode else { return };
+        let Mode::Empty { until: Some(until), .. } = self.mode else { return };
         if now <= until {
             return;
         }

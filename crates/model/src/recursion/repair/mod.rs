@@ -115,6 +115,16 @@ impl Repair {
         }
     }
 
+    /// The handshake is over. QUIC's controller is not told of its round trip.
+    pub(crate) fn open(&mut self, sender: &Sender, now: Ticks) {
+        if let (Some(bbr), None) = (&mut self.bbr, sender.window.burst()) {
+            bbr.set_window(sender.window.size);
+            if let (Some(least), Some(smoothed)) = (sender.rtt.least, sender.rtt.smoothed()) {
+                bbr.on_open(now, least, smoothed);
+            }
+        }
+    }
+
     /// Whether something is lost that was not sent again.
     pub(crate) fn has_lost(&self) -> bool {
         self.board.lost() > 0

@@ -289,14 +289,16 @@ impl Bbr {
             Some(_) => {
                 let round_done = round_done || self.round_start;
                 self.mode = Mode::ProbeRtt { done, round_done };
-                self.leave_probe_rtt(sample.now);
+                if round_done {
+                    self.leave_probe_rtt(sample.now);
+                }
             }
         }
     }
 
     /// bbr_check_probe_rtt_done().
     fn leave_probe_rtt(&mut self, now: Instant) {
-        let Mode::ProbeRtt { done: Some(done), round_done: true } = self.mode else { return };
+        let Mode::ProbeRtt { done: Some(done), .. } = self.mode else { return };
         if now <= done {
             return;
         }
@@ -422,6 +424,13 @@ impl CongestionControl for Bbr {
 
     fn keeps_little_on_the_way(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
+    }
+
+    /// bbr_init().
+    fn on_open(&mut self, now: Instant, least: Duration, smoothed: Duration) {
+        self.least_rtt = Some((least.max(SHORTEST), now));
+        self.has_seen_rtt = true;
+        self.pace_by_round_trip(smoothed);
     }
 
     fn on_restart(&mut self, now: Instant, starved: bool) {

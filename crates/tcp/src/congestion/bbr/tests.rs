@@ -197,3 +197,15 @@ fn a_policed_path_is_sent_at_the_rate_that_it_lets_through() {
     let paced = flow.bbr.pacing_rate().expect("BBR paces").as_f64() / RATE.as_f64();
     assert!((0.49..0.5).contains(&paced), "{paced}");
 }
+
+#[test]
+fn the_handshakes_round_trip_counts_from_the_start() {
+    let (mut bbr, now) = (Bbr::new(MSS, MSS * 10), Instant::START + Duration::from_secs(1));
+    let rtt = Duration::from_millis(200);
+    bbr.on_open(now, rtt, rtt);
+    // 2.89 windows per round trip, less a hundredth.
+    let window = bbr.window().get() * 8 * 5;
+    let paced = bbr.pacing_rate().expect("it paces").bits_per_second();
+    assert!(paced.abs_diff(window * 286 / 100) < window / 50, "{paced}");
+    assert_eq!(bbr.least_rtt, Some((rtt, now)));
+}
