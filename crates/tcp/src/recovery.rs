@@ -10,7 +10,7 @@ use crate::rtt::RttSample;
 use crate::sender::Sender;
 use crate::sent::Covered;
 use crate::undo;
-use crate::{SackBlock, Segment, Sequence};
+use crate::{SackBlock, Segment, Sequence, Timestamps};
 use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
@@ -162,7 +162,10 @@ impl Sender {
             self.scoreboard.select(now, segment.sack_blocks(), self.recover, &mut news.covered);
         }
         if news.advanced {
-            self.scoreboard.acknowledge(now, acknowledgment, self.recover, &mut news.covered);
+            // What the echo was sent before did not draw it (tcp_skb_spurious_retrans()).
+            let (behavior, timers, echo) = (self.behavior, self.timers, news.echo);
+            let is_too_late = |sent: Instant| behavior.undo && Timestamps::is_before(echo, timers.timestamp(sent));
+            self.scoreboard.acknowledge(now, acknowledgment, self.recover, is_too_late, &mut news.covered);
             self.unacknowledged = acknowledgment;
             self.timeouts = 0;
             self.closed_probes = 0;
@@ -218,6 +221,7 @@ impl Sender {
         if bytes == Bytes::ZERO {
             return;
         }
+        self.usage.progress(now);
         let ack = self.acknowledged(now, bytes, news);
         let window = self.congestion.window();
         let limited = self.usage.is_limited(window, self.congestion.in_slow_start());

@@ -384,7 +384,7 @@ impl Sender {
         if piece.payload > Bytes::ZERO {
             if self.scoreboard.is_empty() {
                 let starved = self.scoreboard.rate.as_ref().is_some_and(|rate| rate.is_starved());
-                self.congestion.on_restart(now, starved);
+                self.congestion.on_restart(now, self.usage.idle(now), starved);
             }
             piece.cwr = core::mem::take(&mut self.announce_reduction);
         }
@@ -525,6 +525,7 @@ impl Sender {
         let window = self.congestion.window();
         let gently = self.behavior.gentle_restart.then_some(self.mss);
         let restarted = usage::restart_window(window, self.initial_window, idle, rto, gently);
+        self.usage.progress(now);
         self.congestion.on_idle(restarted, idle);
     }
 

@@ -16,8 +16,8 @@ pub(crate) struct WindowUsage {
     /// Most bytes on the way in that window of data.
     most: Bytes,
     until: Sequence,
-    /// When the window last limited, and the most that has been on the way since.
-    limited_at: Instant,
+    /// When the window last limited or might have grown (snd_cwnd_stamp), and the most that has been on the way since it last limited.
+    good_since: Instant,
     most_since: Bytes,
     last_data: Instant,
 }
@@ -48,6 +48,12 @@ impl WindowUsage {
         now.since(self.last_data)
     }
 
+    /// Data was acknowledged where windows grow, whether this one does or not, or it was made smaller for idle time: it does not decay for so long
+    /// (tcp_cong_avoid(), tcp_cwnd_restart()).
+    pub(crate) fn progress(&mut self, now: Instant) {
+        self.good_since = now;
+    }
+
     /// Notes the state after sending; the state of one window of data is that of its most limited moment.
     pub(crate) fn update(&mut self, after: AfterSending) {
         let fresh = after.unacknowledged >= self.until;
@@ -58,7 +64,7 @@ impl WindowUsage {
         }
     }
 
-    /// The window after `rto` without its limiting, halfway to what was used (RFC 2861 §3); `None` if it may stay.
+    /// The window after `rto` without its limiting and without progress, halfway to what was used (RFC 2861 §3); `None` if it may stay.
     pub(crate) fn decayed(
         &mut self,
         after: AfterSending,
@@ -68,15 +74,15 @@ impl WindowUsage {
         (initial, mss): (Bytes, Bytes),
     ) -> Option<Bytes> {
         if self.is_limited(window, slow_start) {
-            (self.limited_at, self.most_since) = (after.now, Bytes::ZERO);
+            (self.good_since, self.most_since) = (after.now, Bytes::ZERO);
             return None;
         }
         self.most_since = self.most_since.max(after.in_flight);
-        if after.now.since(self.limited_at) < rto {
+        if after.now.since(self.good_since) < rto {
             return None;
         }
         let used = self.most_since.max(initial);
-        (self.limited_at, self.most_since) = (after.now, Bytes::ZERO);
+        (self.good_since, self.most_since) = (after.now, Bytes::ZERO);
         (used < window).then(|| whole_units(Bytes::new((window + used).get() / 2), mss))
     }
 }
@@ -133,6 +139,16 @@ mod tests {
         assert_eq!(usage.decayed(small(600), MSS * 100, false, RTO, (MSS * 10, MSS)), None);
         assert_eq!(usage.decayed(small(700), MSS * 100, false, RTO, (MSS * 10, MSS)), Some(MSS * 55));
         assert_eq!(usage.decayed(small(800), MSS * 55, false, RTO, (MSS * 10, MSS)), None);
+    }
+
+    #[test]
+    fn what_is_acknowledged_keeps_an_unused_window() {
+        let mut usage = WindowUsage::default();
+        for ms in [600, 1200, 1800] {
+            usage.progress(after(ms, false, 4).now);
+            assert_eq!(usage.decayed(after(ms + 50, false, 4), MSS * 100, false, RTO, (MSS * 10, MSS)), None);
+        }
+        assert_eq!(usage.decayed(after(2500, false, 4), MSS * 100, false, RTO, (MSS * 10, MSS)), Some(MSS * 55));
     }
 
     #[test]

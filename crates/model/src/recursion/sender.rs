@@ -262,6 +262,7 @@ impl Sender {
     /// The window grows if it was used.
     #[inline(always)]
     pub(super) fn note_growth(&mut self, acked: &Acked) {
+        self.usage.progress(acked.now);
         if self.habits.validates && !self.usage.is_limited(&self.window) {
             self.window.on_unused_ack(acked);
         } else {
@@ -307,6 +308,9 @@ impl Sender {
         }
         let push = self.habits.batches && self.leaves_in_batch(waiting, 1).1;
         let start = self.next;
+        if self.in_flight() == 0 {
+            self.window.pause(now.since(self.last_data));
+        }
         self.unsettled = true;
         self.last_data = now;
         self.next += payload;
@@ -474,6 +478,7 @@ impl Sender {
         } else {
             floor
         };
+        self.usage.progress(now);
         self.window.shrink(size, idle);
     }
 

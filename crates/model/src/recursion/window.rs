@@ -199,10 +199,16 @@ impl Window {
         match &mut self.control {
             Control::Fixed => return,
             Control::Cubic { growth: Some(growth), .. } => growth.start += idle,
-            Control::LinuxCubic(cubic) => cubic.pause(idle),
-            Control::Cubic { .. } | Control::Reno { .. } => {}
+            Control::Cubic { .. } | Control::LinuxCubic(_) | Control::Reno { .. } => {}
         }
         self.size = self.size.min(size).max(self.mss);
+    }
+
+    /// Nothing was on the way for so long, which Linux does not count (cubictcp_cwnd_event()).
+    pub(crate) fn pause(&mut self, idle: Ticks) {
+        if let Control::LinuxCubic(cubic) = &mut self.control {
+            cubic.pause(idle);
+        }
     }
 
     /// Gives how much of the acknowledged bytes counts for slow start.
@@ -471,6 +477,7 @@ mod tests {
         let mut window = Window::fixed(MSS, 7 * MSS);
         window.on_ack(&ack(1, 100, MSS));
         window.shrink(MSS, Ticks::from_millis(9000));
+        window.pause(Ticks::from_millis(9000));
         assert_eq!(window.size, 7 * MSS);
     }
 }

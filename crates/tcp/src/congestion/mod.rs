@@ -98,8 +98,8 @@ pub trait CongestionControl: Debug + Send {
     /// The handshake took a round trip of `least`, and by that the smoothed one is known.
     fn on_open(&mut self, _now: Instant, _least: Duration, _smoothed: Duration) {}
 
-    /// Data is sent while nothing is on the way; `starved`: since the application had too little to send.
-    fn on_restart(&mut self, _now: Instant, _starved: bool) {}
+    /// Data is sent while nothing is on the way, so long after the last; `starved`: since the application had too little to send.
+    fn on_restart(&mut self, _now: Instant, _idle: Duration, _starved: bool) {}
 
     /// How fast data may leave; `None`: as fast as the window allows.
     fn pacing_rate(&self) -> Option<Rate> {
@@ -221,8 +221,8 @@ impl CongestionControl for Controller {
         each!(self, inner => inner.on_open(now, least, smoothed));
     }
 
-    fn on_restart(&mut self, now: Instant, starved: bool) {
-        each!(self, inner => inner.on_restart(now, starved));
+    fn on_restart(&mut self, now: Instant, idle: Duration, starved: bool) {
+        each!(self, inner => inner.on_restart(now, idle, starved));
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

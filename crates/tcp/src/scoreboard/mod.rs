@@ -175,12 +175,14 @@ impl Scoreboard {
         self.transmissions
     }
 
-    /// Removes what `acknowledgment` covers. Of what was sent once, that before `point` counts as original.
+    /// Removes what `acknowledgment` covers. Of what was sent once, that before `point` counts as original; and what was sent again at a time
+    /// that `is_too_late` to be acknowledged by this was delivered before.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
         acknowledgment: Sequence,
         point: Sequence,
+        is_too_late: impl Fn(Instant) -> bool,
         covered: &mut Covered,
     ) {
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.end() <= acknowledgment) {
@@ -197,7 +199,10 @@ impl Scoreboard {
                 if !sent.again {
                     SentTimes::note(&mut covered.by_number, sent.at);
                 }
-                self.deliver(now, (0, &sent), point, covered);
+                self.deliver((0, &sent), point, covered);
+                if !(sent.again && is_too_late(sent.at)) {
+                    self.note_delivery(now, &sent);
+                }
             }
             if let Some(rate) = &mut self.rate {
                 rate.forget_first();
@@ -223,7 +228,7 @@ impl Scoreboard {
     }
 
     /// A segment has arrived, which is or was at this place.
-    fn deliver(&mut self, now: Instant, (place, sent): (usize, &Sent), point: Sequence, covered: &mut Covered) {
+    fn deliver(&mut self, (place, sent): (usize, &Sent), point: Sequence, covered: &mut Covered) {
         let charge = self.charge(sent.payload());
         covered.delivered += charge;
         if !sent.again {
@@ -234,7 +239,7 @@ impl Scoreboard {
         if let Some(rate) = &mut self.rate {
             rate.deliver((place, sent.order), sent.at, charge);
         }
-        self.note_delivery(now, sent);
+        self.furthest = self.furthest.max(sent.end());
     }
 
     /// The least round-trip time is this, of all samples there were: what arrived out of order and timestamps measure it too.
@@ -245,7 +250,6 @@ impl Scoreboard {
     /// RFC 8985 §6.2 steps 2 and 3. What was sent again and answered faster than any round trip was delivered the first time
     /// (tcp_rack_advance()).
     fn note_delivery(&mut self, now: Instant, sent: &Sent) {
-        self.furthest = self.furthest.max(sent.end());
         let rtt = now.since(sent.at);
         if sent.again && rtt < self.least_rtt {
             return;
@@ -310,7 +314,8 @@ impl Scoreboard {
         if !sent.again {
             SentTimes::note(&mut covered.selectively, sent.at);
         }
-        self.deliver(now, (index, &sent), point, covered);
+        self.deliver((index, &sent), point, covered);
+        self.note_delivery(now, &sent);
     }
 
     /// The furthest number known to have arrived.

@@ -39,7 +39,7 @@ fn acknowledge(board: &mut Scoreboard, ms: u64, segments: u64) -> Covered {
 fn take(board: &mut Scoreboard, ms: u64, blocks: &[SackBlock], segments: u64) -> Covered {
     let (mut covered, furthest) = (Covered::default(), board.furthest());
     board.select(at(ms), blocks.iter().copied(), number(0), &mut covered);
-    board.acknowledge(at(ms), number(segments), number(0), &mut covered);
+    board.acknowledge(at(ms), number(segments), number(0), |_| false, &mut covered);
     board.note_overtaking(furthest, &covered);
     covered
 }

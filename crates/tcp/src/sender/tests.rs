@@ -35,8 +35,13 @@ fn sent(sender: &mut Sender, now: Instant) -> Vec<u64> {
 
 /// Everything before this segment has arrived, and what `selectively` says.
 fn acknowledge(sender: &mut Sender, now: Instant, segment: u64, selectively: Option<(u64, u64)>) {
+    acknowledge_of(sender, (now, now), segment, selectively);
+}
+
+/// The same in answer to what was sent at another time.
+fn acknowledge_of(sender: &mut Sender, (now, echo): (Instant, Instant), segment: u64, selectively: Option<(u64, u64)>) {
     let number = |segment: u64| Sequence::FIRST_BYTE + sender.mss * segment;
-    let timestamps = Timestamps { value: Timestamps::at(now), echo: Timestamps::at(now) };
+    let timestamps = Timestamps { value: Timestamps::at(now), echo: Timestamps::at(echo) };
     let mut answer =
         Segment { acknowledgment: Some(number(segment)), window: WINDOW, timestamps, ..Segment::default() };
     if let Some((start, end)) = selectively {
@@ -247,4 +252,23 @@ fn without_sack_duplicates_after_a_timeout_show_that_it_was_needed() {
     assert_eq!(sent(&mut sender, later).first(), Some(&1));
     acknowledge(&mut sender, later + Duration::from_millis(100), 5, None);
     assert_eq!((sender.phase, sender.duplicates), (Phase::Loss, 0));
+}
+
+#[test]
+fn late_originals_that_are_acknowledged_one_by_one_make_nothing_lost() {
+    let mut sender = connected(Congestion::Reno, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    let mut now = at(100);
+    while sender.phase != Phase::Loss {
+        now = sender.next_timeout().expect("a timer runs");
+        sender.handle_timer(now);
+        sent(&mut sender, now);
+    }
+    for segment in 1..10 {
+        now += Duration::from_millis(200);
+        acknowledge_of(&mut sender, (now, at(100)), segment, None);
+        let leaves = sent(&mut sender, now);
+        assert!(leaves.iter().all(|sent| *sent >= 10), "{leaves:?} after {segment}");
+        assert_eq!(sender.phase, Phase::Open, "{segment}");
+    }
 }

@@ -354,7 +354,8 @@ impl Connection {
     fn note_sent(&mut self, packet: &Packet) {
         if packet.is_eliciting() && self.flight.in_flight() == 0 {
             let starved = self.flight.rate.as_ref().is_some_and(DeliveryRate::is_starved);
-            self.control.restart(self.now, starved, self.flight.rtt.smoothed());
+            let idle = self.flight.idle(self.now);
+            self.control.restart((self.now, idle), starved, self.flight.rtt.smoothed());
         }
         self.flight.sent(self.now, packet);
         self.control.sent(self.now, Bytes::new(packet.size.into()), packet.is_eliciting());

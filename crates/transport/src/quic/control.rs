@@ -199,10 +199,10 @@ impl Control {
         keeps_little
     }
 
-    /// Something is sent while nothing is on the way; `starved`: since the application had too little to send.
-    pub(super) fn restart(&mut self, now: Instant, starved: bool, rtt: Option<Duration>) {
+    /// Something is sent while nothing is on the way, so long after the last; `starved`: since the application had too little to send.
+    pub(super) fn restart(&mut self, (now, idle): (Instant, Duration), starved: bool, rtt: Option<Duration>) {
         if let Limit::Window { controller, .. } = &mut self.limit {
-            controller.on_restart(now, starved);
+            controller.on_restart(now, idle, starved);
             self.update(rtt);
         }
     }

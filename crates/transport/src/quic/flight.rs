@@ -110,6 +110,11 @@ impl Flight {
         self.probes = 0;
     }
 
+    /// Time since something was sent that is to be acknowledged.
+    pub(super) fn idle(&self, now: Instant) -> Duration {
+        now.since(self.last_eliciting)
+    }
+
     /// A packet was sent.
     pub(super) fn sent(&mut self, now: Instant, packet: &Packet) {
         let is_out = packet.is_eliciting();

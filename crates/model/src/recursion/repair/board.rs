@@ -110,6 +110,15 @@ pub(crate) struct Board {
     pub(super) rate: Rate,
 }
 
+/// By what a sender knows which of a segment's transmissions has arrived.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Evidence {
+    /// Where packets have no numbers of their own.
+    pub(super) least_rtt: Option<Ticks>,
+    /// The timestamp that is echoed, where it is looked at: what was sent later did not draw it (tcp_skb_spurious_retrans()).
+    pub(super) echo: Option<Ticks>,
+}
+
 impl Board {
     pub(super) fn new(unit: Option<u64>) -> Self {
         Self {
@@ -258,13 +267,12 @@ impl Board {
     }
 
     /// An acknowledgement of all before `up_to`, sent when transmission `heard` was the last that had arrived. What was sent once
-    /// and ends before `point` counts as original. The least round-trip time is given where packets have no numbers of their own.
+    /// and ends before `point` counts as original.
     pub(super) fn acknowledge(
         &mut self,
-        now: Ticks,
+        (now, evidence): (Ticks, Evidence),
         (up_to, heard): (u64, u64),
         point: u64,
-        least_rtt: Option<Ticks>,
     ) -> Covered {
         let mut covered = Covered::default();
         while let Some(transmission) = self.transmissions.pop_front_if(|sent| sent.order <= heard) {
@@ -272,7 +280,7 @@ impl Board {
                 self.dropped -= 1;
                 self.overtake(&transmission);
             } else {
-                self.arrive((now, least_rtt), &transmission, up_to, point, &mut covered);
+                self.arrive((now, evidence), &transmission, up_to, point, &mut covered);
             }
         }
         while let Some(segment) = self.segments.pop_front_if(|segment| segment.end <= up_to) {
@@ -328,7 +336,7 @@ impl Board {
 
     fn arrive(
         &mut self,
-        (now, least_rtt): (Ticks, Option<Ticks>),
+        (now, evidence): (Ticks, Evidence),
         sent: &Transmission,
         up_to: u64,
         point: u64,
@@ -340,7 +348,10 @@ impl Board {
             covered.twice = Some(sent.end);
             return;
         };
-        self.hear_of(now, &segment, sent, least_rtt);
+        let in_order = segment.end <= up_to;
+        if !(in_order && segment.again && evidence.echo.is_some_and(|echo| echo < segment.at.whole_millis())) {
+            self.hear_of(now, &segment, sent, evidence.least_rtt);
+        }
         self.arrivals += u64::from(!sent.again);
         self.leave(&segment);
         self.segments[index].fate = Fate::Arrived;
@@ -349,7 +360,6 @@ impl Board {
         covered.delivered += charge;
         covered.original |= !segment.again && segment.end <= point;
         self.rate.deliver(&sent.stamp, sent.at, charge);
-        let in_order = segment.end <= up_to;
         if !in_order {
             covered.beyond += 1;
             self.join(index);
@@ -505,21 +515,27 @@ mod tests {
 
     /// Of four segments sent at once the first is thought to be lost and sent again 500 ms later, when all are on the way. It arrives so much
     /// later than that; how many of the others are thought to be lost.
-    fn lost_with_the_first(later: u64, least_rtt: Option<Ticks>) -> usize {
+    fn lost_with_the_first(later: u64, least_rtt: Option<Ticks>, echo: Option<Ticks>) -> usize {
         let mut board = Board::new(None);
         (0..4).for_each(|n| board.push(Ticks::ZERO, (n * 1000, (n + 1) * 1000), false));
         board.lose_first();
         board.repeat(MS(500));
         let now = MS(500 + later);
-        board.acknowledge(now, (1000, 1), 0, least_rtt);
+        board.acknowledge((now, Evidence { least_rtt, echo }), (1000, 1), 0);
         board.lose_overtaken(now, Ticks::ZERO);
         board.lost()
     }
 
     #[test]
     fn a_late_original_is_taken_for_what_was_sent_again() {
-        assert_eq!(lost_with_the_first(200, Some(MS(100))), 3, "the others were sent before it");
-        assert_eq!(lost_with_the_first(99, Some(MS(100))), 0, "no round trip is as short");
-        assert_eq!(lost_with_the_first(200, None), 0, "a packet's number says which it is");
+        assert_eq!(lost_with_the_first(200, Some(MS(100)), None), 3, "the others were sent before it");
+        assert_eq!(lost_with_the_first(99, Some(MS(100)), None), 0, "no round trip is as short");
+        assert_eq!(lost_with_the_first(200, None, None), 0, "a packet's number says which it is");
+        assert_eq!(
+            lost_with_the_first(200, Some(MS(100)), Some(MS(500))),
+            3,
+            "the echo may be that of what was sent again"
+        );
+        assert_eq!(lost_with_the_first(200, Some(MS(100)), Some(MS(0))), 0, "the echo is older");
     }
 }

@@ -30,7 +30,7 @@ use super::receiver::Ack;
 use super::sender::Sender;
 use super::ticks::Ticks;
 use bbr::Bbr;
-use board::{Board, Covered};
+use board::{Board, Covered, Evidence};
 use incoming::Incoming;
 use needless::{Needless, Patience};
 use reduction::Reduction;
@@ -158,7 +158,8 @@ impl Repair {
         let advanced = ack.up_to > sender.acknowledged;
         let covered = if self.habits.sack {
             let least_rtt = (!self.habits.grants_quarters).then(|| sender.rtt.least.unwrap_or_default());
-            self.board.acknowledge(now, (ack.up_to, heard), self.recover, least_rtt)
+            let echo = self.habits.undoes.then(|| ack.echo.whole_millis());
+            self.board.acknowledge((now, Evidence { least_rtt, echo }), (ack.up_to, heard), self.recover)
         } else {
             self.board.acknowledge_by_number(now, ack.up_to, self.recover)
         };

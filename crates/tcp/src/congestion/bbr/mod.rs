@@ -433,7 +433,7 @@ impl CongestionControl for Bbr {
         self.pace_by_round_trip(smoothed);
     }
 
-    fn on_restart(&mut self, now: Instant, starved: bool) {
+    fn on_restart(&mut self, now: Instant, _idle: Duration, starved: bool) {
         if !starved {
             return;
         }

@@ -45,6 +45,7 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Evidence;
     use super::*;
 
     const MSS: u64 = 1000;
@@ -68,7 +69,7 @@ mod tests {
     fn what_arrives_beyond_a_hole_is_one_packet() {
         let mut board = batches();
         let mut after = |heard: u64| {
-            board.acknowledge(Ticks::from_millis(100), (MSS, heard), 0, None);
+            board.acknowledge((Ticks::from_millis(100), Evidence::default()), (MSS, heard), 0);
             board.packets()
         };
         // Segment 0 is acknowledged, 1 is missing, 2 between it and 3 of the same batch; 3; half of the second batch, all of it; and so with
@@ -80,7 +81,7 @@ mod tests {
     fn what_is_sent_again_at_another_time_is_another_packet() {
         let mut board = batches();
         let (sent, later) = (Ticks::from_millis(100), Ticks::from_millis(101));
-        board.acknowledge(sent, (MSS, 12), 0, None);
+        board.acknowledge((sent, Evidence::default()), (MSS, 12), 0);
         board.lose_overtaken(sent, Ticks::ZERO);
         let mut after = |now: Ticks| {
             board.repeat(now);
