@@ -36,8 +36,9 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §7.2: after new data or a new acknowledgement, while no loss is suspected; never later than the timeout.
-    pub(crate) fn schedule_probe(&mut self, now: Instant) {
+    /// RFC 8985 §7.2: after new data that `leaves` or a new acknowledgement, while no loss is suspected; never later than the timeout. After
+    /// data that is the one of the first segment on the way, and not of the last acknowledgement (tcp_rto_delta_us()).
+    pub(crate) fn schedule_probe(&mut self, now: Instant, leaves: bool) {
         if !self.behavior.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
             return;
         }
@@ -49,7 +50,9 @@ impl Sender {
         };
         let alone = self.scoreboard.segments() == 1;
         let wait = rtt * 2 + if alone { DELAYED_ACK } else { LEAST_TIMEOUT };
-        self.probe = Some(Probe::Due(timeout.min(self.timers.expiry(now, wait))));
+        let first = self.scoreboard.first_sent().filter(|_| leaves).map(|first| first + self.rtt.rto());
+        let bound = first.filter(|at| *at > now).map_or(timeout, |at| self.timers.expiry(now, at.since(now)));
+        self.probe = Some(Probe::Due(timeout.min(bound).min(self.timers.expiry(now, wait))));
     }
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.

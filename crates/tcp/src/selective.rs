@@ -30,7 +30,7 @@ impl Sender {
         }
         self.adapt_window(now, news);
         if news.advanced {
-            self.schedule_probe(now);
+            self.schedule_probe(now, false);
         }
     }
 

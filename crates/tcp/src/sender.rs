@@ -572,7 +572,7 @@ impl Sender {
         if !core::mem::take(&mut self.unsettled) || !self.is_established() {
             return;
         }
-        self.schedule_probe(now);
+        self.schedule_probe(now, true);
         if self.behavior.validates_window && !self.congestion.models_the_path() {
             self.note_usage(now);
         }

@@ -7,7 +7,7 @@ use super::ticks::Ticks;
 /// A probe: it is sent even though nothing is lost when acknowledgements are slow to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Probe {
-    /// At the first of two times: the timer's for retransmissions, and its own.
+    /// At the first of two times: one for retransmissions, and its own.
     Due([Deadline; 2]),
     /// What it has sent ends here; whether that had been sent before.
     Sent { end: u64, repeats: bool },
@@ -18,8 +18,8 @@ const LONE_SEGMENT: Ticks = Ticks::from_millis(200);
 const LEAST_ALLOWANCE: Ticks = Ticks::from_millis(2);
 
 impl Sender {
-    /// RFC 8985 §7.2: two round trips after new data or a new acknowledgement, never later than the timeout.
-    pub(super) fn schedule_probe(&mut self, now: Ticks) {
+    /// RFC 8985 §7.2: two round trips after new data that `leaves` or a new acknowledgement, never later than the timeout.
+    pub(super) fn schedule_probe(&mut self, now: Ticks, leaves: bool) {
         if !self.habits.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
             return;
         }
@@ -28,13 +28,17 @@ impl Sender {
             return;
         };
         let lone = self.in_flight() == self.last_payload;
-        self.set_probe(now, rtt, lone);
+        let first = self.first_sent().filter(|_| leaves);
+        self.set_probe(now, rtt, lone, first);
     }
 
-    /// Two round trips from now, and an allowance for a delayed acknowledgement if a lone segment is on the way.
-    pub(super) fn set_probe(&mut self, now: Ticks, rtt: Ticks, is_lone: bool) {
+    /// Two round trips from now, and an allowance for a delayed acknowledgement if a lone segment is on the way; if data leaves, no later than a
+    /// timeout after the `first` on the way did (tcp_rto_delta_us()).
+    pub(super) fn set_probe(&mut self, now: Ticks, rtt: Ticks, is_lone: bool, first: Option<Ticks>) {
         let allowance = if is_lone { LONE_SEGMENT } else { LEAST_ALLOWANCE };
-        self.probe = Some(Probe::Due([self.timer, Deadline::new(now, rtt + rtt + allowance)]));
+        let bound = first.map(|first| first + self.timeout()).filter(|at| *at > now);
+        let bound = bound.map_or(self.timer, |at| Deadline::new(now, at.since(now)));
+        self.probe = Some(Probe::Due([bound, Deadline::new(now, rtt + rtt + allowance)]));
     }
 
     /// When a timer for `span` runs out that is never for less than Linux allows.

@@ -235,7 +235,7 @@ impl Sender {
     pub(crate) fn restart_timers(&mut self, now: Ticks) {
         self.timer = if self.in_flight() > 0 { self.retransmission(now) } else { Deadline::NEVER };
         self.judge_probe(self.acknowledged, false);
-        self.schedule_probe(now);
+        self.schedule_probe(now, false);
     }
 
     /// What is on the way as the congestion window counts it.
@@ -487,7 +487,7 @@ impl Sender {
         if !core::mem::take(&mut self.unsettled) {
             return;
         }
-        self.schedule_probe(now);
+        self.schedule_probe(now, true);
         self.note_usage(now, true);
     }
 

@@ -19,7 +19,7 @@ impl Repair {
         }
         self.adapt_window(sender, now, news);
         if news.advanced {
-            self.schedule_probe(sender, now);
+            self.schedule_probe(sender, now, false);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
 
 impl Repair {
-    pub(super) fn schedule_probe(&self, sender: &mut Sender, now: Ticks) {
+    pub(super) fn schedule_probe(&self, sender: &mut Sender, now: Ticks, leaves: bool) {
         if !self.habits.rack || matches!(sender.probe, Some(Probe::Sent { .. })) {
             return;
         }
@@ -16,7 +16,8 @@ impl Repair {
             sender.probe = None;
             return;
         };
-        sender.set_probe(now, rtt, self.board.len() == 1);
+        let first = self.board.first_sent().filter(|_| leaves);
+        sender.set_probe(now, rtt, self.board.len() == 1, first);
     }
 
     /// New data if the receiver has room, else the last segment again, whatever the window says.

@@ -171,7 +171,7 @@ impl Repair {
 
     fn settle(&mut self, sender: &mut Sender, now: Ticks) {
         if core::mem::take(&mut sender.unsettled) {
-            self.schedule_probe(sender, now);
+            self.schedule_probe(sender, now, true);
             if self.bbr.is_none() {
                 sender.network = Some(self.in_network());
                 sender.note_usage(now, self.phase == Phase::Open);
