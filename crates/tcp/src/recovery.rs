@@ -123,7 +123,8 @@ impl Sender {
             && self.buffer.is_none_or(|buffer| !buffer.is_asked())
     }
 
-    /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment.
+    /// The other side's SYN has acknowledged ours. RFC 5681 §3.1: a lost SYN means an initial window of one segment, unless it was not lost but
+    /// the first one is answered (tcp_try_undo_spurious_syn()).
     fn finish_handshake(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence) {
         if acknowledgment <= self.unacknowledged {
             return;
@@ -132,7 +133,8 @@ impl Sender {
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, true, &mut news);
         self.measure(now, &news);
-        if self.handshake_losses > self.behavior.tolerated_handshake_losses {
+        let is_first = self.behavior.undo && self.needless.opened == Some(news.echo);
+        if self.handshake_losses > self.behavior.tolerated_handshake_losses && !is_first {
             self.congestion.set_window(self.mss);
         }
         if let (Some((_, least)), Some(smoothed)) = (news.round_trip, self.rtt.smoothed()) {

@@ -84,6 +84,10 @@ impl Sender {
             Phase::Reduction => self.count_duplicates(news),
         }
         self.find_losses(now, news.advanced);
+        // What was sent again is all known to have arrived: its time is no bound for later repairs (tcp_try_to_open(), tcp_enter_recovery()).
+        if matches!(self.phase, Phase::Open | Phase::Reduction) && !self.scoreboard.has_repeated() {
+            self.needless.first_repetition = None;
+        }
         if self.phase != Phase::Recovery && self.scoreboard.lost() > 0 {
             self.enter_recovery(news.marked);
         } else if news.marked {

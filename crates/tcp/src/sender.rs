@@ -85,13 +85,13 @@ pub(crate) struct Sender {
     pub(crate) buffer: Option<SendBuffer>,
     /// What had been sent when the last loss was found; recovery ends when it is acknowledged (RFC 6582).
     pub(crate) recover: Sequence,
+    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
+    pub(crate) duplicates: u64,
     pub(crate) rtt: RttEstimator,
     pub(crate) usage: WindowUsage,
     /// With the clock of the host.
     pub(crate) timers: Timers,
     pub(crate) reduction: Option<RateReduction>,
-    /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
-    pub(crate) duplicates: u64,
     pub(crate) initial_window: Bytes,
     // What is needed where something is lost, or hosts take their time.
     pub(crate) needless: Needless,
@@ -397,6 +397,7 @@ impl Sender {
     fn next_new(&mut self, now: Instant) -> Option<Piece> {
         if !self.is_established() {
             let first = self.opened && self.next == Sequence::SYN;
+            self.needless.opened.get_or_insert(self.timers.timestamp(now));
             return first.then(|| Piece { syn: true, sequence: self.next, ..Piece::default() });
         }
         if self.written > self.next {

@@ -31,7 +31,8 @@ pub(crate) struct Needless {
     /// All repetitions so far, and all segments that have arrived twice.
     pub(crate) repeated: u64,
     pub(crate) arrived_twice: u64,
-    /// Reading of the timestamps' clock at the first repetition of this repair.
+    /// Readings of the timestamps' clock when the SYN was first sent, and at the first repetition of this repair.
+    pub(crate) opened: Option<u32>,
     pub(crate) first_repetition: Option<u32>,
     pub(crate) undo: Option<Undo>,
     /// F-RTO is on: the last timeout may have been needless.

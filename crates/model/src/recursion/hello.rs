@@ -8,17 +8,20 @@ use super::ticks::Ticks;
 pub(crate) struct Hello {
     pub(crate) due: Ticks,
     repetitions: u32,
+    /// When it was first sent.
+    first: Option<Ticks>,
 }
 
 impl Default for Hello {
     fn default() -> Self {
-        Self { due: Ticks::NEVER, repetitions: 0 }
+        Self { due: Ticks::NEVER, repetitions: 0, first: None }
     }
 }
 
 impl Hello {
     /// The packet has been sent.
     pub(crate) fn said(&mut self, sender: &Sender, now: Ticks) {
+        self.first.get_or_insert(now);
         self.due = sender.retransmission(now).due(&sender.habits);
     }
 
@@ -33,7 +36,8 @@ impl Hello {
         runs_out
     }
 
-    /// The other side has answered what was sent at `echo`. RFC 5681 §3.1: a lost SYN means a window of one segment.
+    /// The other side has answered what was sent at `echo`. RFC 5681 §3.1: a lost SYN means a window of one segment, unless it was not lost but the
+    /// first one is answered (tcp_try_undo_spurious_syn()).
     pub(crate) fn heard(&mut self, sender: &mut Sender, now: Ticks, echo: Ticks) {
         self.due = Ticks::NEVER;
         if self.repetitions == 0 {
@@ -43,7 +47,8 @@ impl Hello {
         } else {
             sender.rtt.progress();
         }
-        if self.repetitions > sender.habits.tolerated_syns {
+        let is_first = sender.habits.undoes && self.first == Some(echo);
+        if self.repetitions > sender.habits.tolerated_syns && !is_first {
             sender.window.assign(sender.mss);
         }
     }
@@ -73,7 +78,7 @@ mod tests {
             assert!(!hello.runs_out(&mut sender, due.since(Ticks::from_nanos(1))) && hello.runs_out(&mut sender, due));
             times.push(due.raw() / 1_000_000);
         }
-        hello.heard(&mut sender, hello.due, Ticks::ZERO);
+        hello.heard(&mut sender, hello.due, hello.due);
         assert_eq!(hello.due, Ticks::NEVER);
         (times, sender.window.size / MSS)
     }
@@ -88,11 +93,14 @@ mod tests {
     #[test]
     fn linux_takes_one_repetition_for_a_long_way() {
         let habits = Habits::of(&TcpConfig::of(Profile::Linux));
-        for (repetitions, window) in [(0, 10), (1, 10), (2, 1)] {
+        // The first is answered, or a later one.
+        for (repetitions, first, window) in [(0, true, 10), (1, true, 10), (1, false, 10), (2, true, 10), (2, false, 1)]
+        {
             let mut sender =
                 Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, 10 * MSS), ByteCounting::Unlimited, true));
-            let mut hello = Hello { repetitions, ..Hello::default() };
-            hello.heard(&mut sender, Ticks::from_millis(1100), Ticks::ZERO);
+            let echo = Ticks::from_millis(if first { 0 } else { 1000 });
+            let mut hello = Hello { repetitions, first: Some(Ticks::ZERO), ..Hello::default() };
+            hello.heard(&mut sender, Ticks::from_millis(1100), echo);
             assert_eq!(sender.window.size, window * MSS, "{repetitions}");
         }
     }

@@ -145,7 +145,8 @@ fn loads_without_end_are_refused_at_once() {
 fn planets_have_the_time_that_they_need() {
     let row = |assignments: &[&str]| page_load(&simulate(&scenario("mars", assignments), 1));
     let conjunction = row(&["link.down.delay=22 min", "link.up.delay=22 min"]);
-    assert!(conjunction > 3.0 * 3600.0, "{conjunction}");
+    // Four round trips. That SYNs are repeated all the time costs nothing, as the first one is answered.
+    assert!((10_560.0..10_570.0).contains(&conjunction), "{conjunction}");
 }
 
 /// A page is waited for a hundred times as long as it takes at least, though that alone may be more than an hour.

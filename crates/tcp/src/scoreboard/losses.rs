@@ -35,44 +35,44 @@ impl Scoreboard {
     pub(crate) fn lose_overtaken(&mut self, now: Instant, window: Duration) -> Overtaken {
         let Some(delivered) = self.delivered else { return Overtaken::default() };
         let (before, patience) = (self.lost, delivered.rtt + window);
-        let originals_wait = self.lose_overtaken_originals(now, delivered.order, patience);
-        let repeats_wait = self.lose_overtaken_repeats(now, delivered.order, patience);
-        let pending = (originals_wait || repeats_wait).then(|| delivered.sent_at + patience);
+        let originals = self.lose_overtaken_originals(now, delivered.order, patience);
+        let repeats = self.lose_overtaken_repeats(now, delivered.order, patience);
+        let pending = originals.max(repeats).map(|sent| sent + patience);
         Overtaken { lost: self.lost > before, pending }
     }
 
-    /// Of what was sent once: whether anything overtaken still has time.
-    fn lose_overtaken_originals(&mut self, now: Instant, latest: u64, patience: Duration) -> bool {
+    /// Of what was sent once: when the last of what was overtaken and still has time was sent.
+    fn lose_overtaken_originals(&mut self, now: Instant, latest: u64, patience: Duration) -> Option<Instant> {
         let mut index = self.index(self.judged);
-        let waits = loop {
-            let Some(sent) = self.sent.get(index) else { break false };
+        while let Some(sent) = self.sent.get(index) {
             if sent.fate == Fate::InFlight && !sent.again {
-                let overtaken = sent.order < latest;
-                if !overtaken || sent.at + patience > now {
-                    break overtaken;
+                if sent.order > latest || sent.at + patience > now {
+                    break;
                 }
                 self.lose(index);
             }
             index += 1;
-        };
+        }
         self.judged = self.first + index as u64;
-        waits
+        let original = |sent: &&Sent| sent.again || sent.order < latest;
+        let rest = self.sent.range(index.min(self.sent.len())..).take_while(original);
+        rest.filter(|sent| sent.fate == Fate::InFlight && !sent.again).map(|sent| sent.at).max()
     }
 
     /// The same of what was sent again.
-    fn lose_overtaken_repeats(&mut self, now: Instant, latest: u64, patience: Duration) -> bool {
+    fn lose_overtaken_repeats(&mut self, now: Instant, latest: u64, patience: Duration) -> Option<Instant> {
         while let Some(repeat) = self.repeats.front().copied() {
             if let Some(index) = self.place_of(repeat) {
                 let sent = &self.sent[index];
-                let overtaken = sent.order < latest;
-                if !overtaken || sent.at + patience > now {
-                    return overtaken;
+                if sent.order > latest || sent.at + patience > now {
+                    break;
                 }
                 self.lose(index);
             }
             self.repeats.pop_front();
         }
-        false
+        let overtaken = self.repeats.iter().take_while(|repeat| repeat.order < latest);
+        overtaken.filter_map(|repeat| Some(self.sent[self.place_of(*repeat)?].at)).max()
     }
 
     /// Where the segment of `repeat` is, if that is how it was last sent and it is still on the way.

@@ -64,7 +64,6 @@ pub(crate) struct Scoreboard {
 #[derive(Debug, Clone, Copy)]
 struct Delivery {
     order: u64,
-    sent_at: Instant,
     rtt: Duration,
 }
 
@@ -149,6 +148,11 @@ impl Scoreboard {
     /// Repetitions that are on the way.
     pub(crate) fn repeated(&self) -> usize {
         self.repeated
+    }
+
+    /// Whether something sent again is on the way, or the first segment ever was (tcp_any_retrans_done()).
+    pub(crate) fn has_repeated(&self) -> bool {
+        self.repeated > 0 || self.sent.front().is_some_and(|sent| sent.again)
     }
 
     /// When the first segment was last sent.
@@ -254,7 +258,7 @@ impl Scoreboard {
         if sent.again && rtt < self.least_rtt {
             return;
         }
-        let this = Delivery { order: sent.order, sent_at: sent.at, rtt };
+        let this = Delivery { order: sent.order, rtt };
         let latest = self.delivered.filter(|delivered| delivered.order > this.order);
         self.delivered = Some(latest.map_or(this, |latest| Delivery { rtt, ..latest }));
     }

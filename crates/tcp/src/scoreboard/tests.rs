@@ -108,8 +108,9 @@ fn what_was_overtaken_lately_is_lost_after_the_window() {
     let mut board = sent(2);
     select(&mut board, 101, block(1, 2));
     let waiting = board.lose_overtaken(at(101), Duration::from_millis(25));
-    assert_eq!(waiting, Overtaken { lost: false, pending: Some(at(126)) });
-    assert!(board.lose_overtaken(at(126), Duration::from_millis(25)).lost);
+    // Sent at 0 ms, and a round trip of 100 later than that.
+    assert_eq!(waiting, Overtaken { lost: false, pending: Some(at(125)) });
+    assert!(board.lose_overtaken(at(125), Duration::from_millis(25)).lost);
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn the_round_trip_of_the_last_one_heard_of_decides_even_if_it_was_sent_before_th
     let waiting = board.lose_overtaken(at(102), Duration::ZERO);
     assert_eq!(
         (board.lost(), waiting.pending),
-        (2, Some(at(109))),
+        (2, Some(at(108))),
         "those sent more than 100 ms ago, and no others yet"
     );
 }

@@ -258,17 +258,59 @@ fn without_sack_duplicates_after_a_timeout_show_that_it_was_needed() {
 fn late_originals_that_are_acknowledged_one_by_one_make_nothing_lost() {
     let mut sender = connected(Congestion::Reno, true);
     assert_eq!(sent(&mut sender, at(100)).len(), 10);
-    let mut now = at(100);
-    while sender.phase != Phase::Loss {
-        now = sender.next_timeout().expect("a timer runs");
-        sender.handle_timer(now);
-        sent(&mut sender, now);
-    }
+    let mut now = until_timeout(&mut sender);
     for segment in 1..10 {
         now += Duration::from_millis(200);
         acknowledge_of(&mut sender, (now, at(100)), segment, None);
         let leaves = sent(&mut sender, now);
         assert!(leaves.iter().all(|sent| *sent >= 10), "{leaves:?} after {segment}");
         assert_eq!(sender.phase, Phase::Open, "{segment}");
+    }
+}
+
+/// Runs timers until one is the timeout; when that was.
+fn until_timeout(sender: &mut Sender) -> Instant {
+    loop {
+        let now = sender.next_timeout().expect("a timer runs");
+        sender.handle_timer(now);
+        sent(sender, now);
+        if sender.phase == Phase::Loss {
+            return now;
+        }
+    }
+}
+
+#[test]
+fn an_earlier_repair_does_not_hide_that_a_timeout_was_needless() {
+    let mut sender = connected(Congestion::Reno, true);
+    sent(&mut sender, at(100));
+    acknowledge(&mut sender, at(200), 0, Some((1, 6)));
+    assert!(sent(&mut sender, at(200)).contains(&0));
+    acknowledge(&mut sender, at(300), 10, None);
+    assert_eq!(sender.phase, Phase::Open);
+    assert!(sent(&mut sender, at(300)).len() > 1);
+    let later = until_timeout(&mut sender) + Duration::from_millis(50);
+    acknowledge_of(&mut sender, (later, at(300)), 11, None);
+    assert_eq!(sender.phase, Phase::Open, "the echo is older than what the timeout repeated");
+}
+
+#[test]
+fn a_needless_timeout_of_the_syn_does_not_cost_the_first_window() {
+    for (echo, segments) in [(0, 10), (1100, 1)] {
+        let config = TcpConfig { congestion: Congestion::Reno, ..TcpConfig::of(Profile::Linux) };
+        let mut sender = Sender::new(&config).expect("there is one");
+        sender.open_actively();
+        assert!(sender.transmit(Instant::START).is_some_and(|piece| piece.syn));
+        while sender.handshake_losses < 2 {
+            let due = sender.next_timeout().expect("a timer runs");
+            sender.handle_timer(due);
+            assert!(sender.transmit(due).is_some_and(|piece| piece.syn));
+        }
+        let timestamps = Timestamps { value: 1, echo: Timestamps::at(at(echo)) };
+        let first = Sequence::FIRST_BYTE;
+        let answer =
+            Segment { syn: true, acknowledgment: Some(first), window: WINDOW, timestamps, ..Segment::default() };
+        sender.handle_acknowledgment(at(2500), &answer, first);
+        assert_eq!(sender.congestion.window(), sender.mss * segments, "{echo}");
     }
 }

@@ -60,7 +60,6 @@ struct Overtaken {
 #[derive(Debug, Clone, Copy)]
 struct Latest {
     order: u64,
-    at: Ticks,
     rtt: Ticks,
 }
 
@@ -178,6 +177,11 @@ impl Board {
     /// Repetitions on the way.
     pub(super) fn repeated(&self) -> u64 {
         self.repeated
+    }
+
+    /// Whether something sent again is on the way, or the first segment ever was.
+    pub(super) fn has_repeated(&self) -> bool {
+        self.repeated > 0 || self.segments.front().is_some_and(|segment| segment.again)
     }
 
     /// When the first segment was last sent.
@@ -307,7 +311,7 @@ impl Board {
             covered.delivered += charge;
             covered.repetition |= segment.again;
             covered.original |= !segment.again && segment.end <= point;
-            self.latest = Some(Latest { order: segment.order, at: segment.at, rtt: now.since(segment.at) });
+            self.latest = Some(Latest { order: segment.order, rtt: now.since(segment.at) });
             if !segment.again {
                 covered.in_order = Some((covered.in_order.map_or(segment.at, |times| times.0), segment.at));
             }
@@ -375,7 +379,7 @@ impl Board {
     /// trip is as short as that would be (tcp_rack_advance()).
     fn hear_of(&mut self, now: Ticks, segment: &Segment, sent: &Transmission, least_rtt: Option<Ticks>) {
         let (order, at) = if least_rtt.is_some() { (segment.order, segment.at) } else { (sent.order, sent.at) };
-        let this = Latest { order, at, rtt: now.since(at) };
+        let this = Latest { order, rtt: now.since(at) };
         if segment.again && least_rtt.is_some_and(|least| this.rtt < least) {
             return;
         }
@@ -422,7 +426,9 @@ impl Board {
             }
             if self.is_missed(&overtaken) {
                 if overtaken.at + latest.rtt + patience > now {
-                    return Some(latest.at + latest.rtt + patience);
+                    let all = self.overtaken.iter().take_while(|overtaken| overtaken.order <= latest.order);
+                    let last = all.filter(|overtaken| self.is_missed(overtaken)).map(|overtaken| overtaken.at).max();
+                    return last.map(|at| at + latest.rtt + patience);
                 }
                 self.lose(overtaken.number);
             }
@@ -433,17 +439,19 @@ impl Board {
 
     /// The same of what is on the way and seems to be overtaken, as something sent again after it was thought to have arrived.
     fn lose_earlier(&mut self, now: Ticks, latest: Latest, patience: Ticks) -> Option<Ticks> {
+        let mut last = None;
         for place in 0..self.transmissions.partition_point(|sent| sent.order < latest.order) {
             let Transmission { number, order, at, .. } = self.transmissions[place];
             if !self.is_missed(&Overtaken { number, order, at, arrivals: 0 }) {
                 continue;
             }
             if at + latest.rtt + patience > now {
-                return Some(at + latest.rtt + patience);
+                last = Some(at + latest.rtt + patience);
+            } else {
+                self.lose(number);
             }
-            self.lose(number);
         }
-        None
+        last
     }
 
     /// RFC 6675 §4 (IsLost): what was sent once and has so many segments behind it that arrived. What is lost again waits for the timer.

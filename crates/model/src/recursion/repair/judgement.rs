@@ -60,6 +60,10 @@ impl Repair {
             }
         }
         self.find_losses(sender, now, news.advanced);
+        // What was sent again is all known to have arrived: its time is no bound for later repairs (tcp_try_to_open(), tcp_enter_recovery()).
+        if self.phase == Phase::Open && !self.board.has_repeated() {
+            self.needless.forget_first();
+        }
         if self.phase != Phase::Recovery && self.board.lost() > 0 {
             self.enter_recovery(sender);
         }
