@@ -159,20 +159,22 @@ impl Browser {
     }
 
     /// The transport of a connection is up.
-    pub(crate) fn connected(&mut self, connection: u32) {
+    pub(crate) fn connected(&mut self, now: Instant, connection: u32) {
         let is_ready = self.connections.connected(connection as usize);
-        self.note_ready(connection, is_ready);
+        self.note_ready(now, connection, is_ready);
     }
 
     /// Bytes of the handshake of keys have arrived.
-    fn agree(&mut self, connection: u32, bytes: Bytes) {
+    fn agree(&mut self, now: Instant, connection: u32, bytes: Bytes) {
         let is_ready = self.connections.agree(connection as usize, bytes);
-        self.note_ready(connection, is_ready);
+        self.note_ready(now, connection, is_ready);
     }
 
-    fn note_ready(&mut self, connection: u32, is_ready: bool) {
+    fn note_ready(&mut self, now: Instant, connection: u32, is_ready: bool) {
         if is_ready {
             self.loader.connected(connection as usize);
+            // What asked for it may have gone over another one meanwhile.
+            self.connections.rest(now, connection as usize);
         }
         self.has_news = true;
     }
@@ -233,7 +235,7 @@ impl Browser {
         let object = match part.exchange {
             Exchange::Object(object) => object as usize,
             Exchange::Keys => {
-                self.agree(connection, part.bytes);
+                self.agree(now, connection, part.bytes);
                 return None;
             }
             Exchange::Connect | Exchange::Flows => return None,
@@ -408,7 +410,7 @@ mod tests {
         let mut browser = Browser::new(at(0), page, http);
         actions(&mut browser, 0);
         browser.opened(0, 5);
-        browser.connected(0);
+        browser.connected(at(0), 0);
         actions(&mut browser, 10);
         browser
     }
@@ -434,7 +436,7 @@ mod tests {
         let mut browser = Browser::new(at(0), Page::uniform(3, Bytes::new(1000)).expect("fits"), http);
         actions(&mut browser, 0);
         browser.opened(0, 5);
-        browser.connected(0);
+        browser.connected(at(0), 0);
         actions(&mut browser, 10);
         browser.received(at(20), 0, Message { exchange: Exchange::Keys, bytes: Bytes::new(3200) });
         actions(&mut browser, 20);
@@ -500,6 +502,23 @@ mod tests {
         browser.handle_timeout(at(250));
         assert_eq!(actions(&mut browser, 250), [Action::Close { connection: 0 }]);
         assert_eq!((browser.forget(0), browser.next_timeout()), (Some(5), None));
+    }
+
+    #[test]
+    fn a_connection_that_comes_up_too_late_to_be_needed_is_idle() {
+        let http = HttpConfig { persistence: Some(Duration::from_millis(100)), connections: 2, ..HTTP };
+        let mut browser = asking(2, HttpConfig { version: HttpVersion::Http11, ..http }, |_| {});
+        browser.received(at(20), 0, part(0, Bytes::new(600)));
+        assert_eq!(actions(&mut browser, 20), [Action::Open { connection: 1, host: 0 }]);
+        browser.received(at(30), 0, part(0, response() - Bytes::new(600)));
+        assert_eq!(actions(&mut browser, 30), [Action::Request { connection: 0, object: 1 }], "it is free sooner");
+        browser.opened(1, 6);
+        browser.connected(at(40), 1);
+        assert_eq!((actions(&mut browser, 40), browser.next_timeout()), (vec![], Some(at(130))));
+        browser.received(at(50), 0, part(1, response()));
+        assert_eq!(browser.next_timeout(), Some(at(140)));
+        browser.handle_timeout(at(140));
+        assert_eq!(actions(&mut browser, 140), [Action::Close { connection: 1 }]);
     }
 
     #[test]

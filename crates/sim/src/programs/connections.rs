@@ -143,7 +143,7 @@ impl Connections {
         Some(connection.wanted)
     }
 
-    /// A response ended on a connection, which may be idle from now on.
+    /// A connection is ready, or a response has ended on it: it may be idle from now on.
     pub(super) fn rest(&mut self, now: Instant, number: usize) {
         if let Some(persistence) = self.http.persistence
             && let Some(connection) = self.find(number)

@@ -136,7 +136,7 @@ impl World<'_> {
             browser.opened(connection, leg);
             // A flow takes what it is given before it is there.
             if self.legs.station_of(leg, Side::Near).is_some() {
-                browser.connected(number);
+                browser.connected(self.now, number);
             }
         }
         Ok(leg)

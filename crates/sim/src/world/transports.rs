@@ -168,7 +168,7 @@ impl World<'_> {
     /// A browser's connection can carry what it has to say.
     pub(super) fn reached(&mut self, client: u32, connection: u32) {
         if let Some(browser) = &mut self.clients[client as usize].browser {
-            browser.connected(connection);
+            browser.connected(self.now, connection);
         }
         self.wake(client);
     }
