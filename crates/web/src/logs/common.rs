@@ -35,8 +35,11 @@ fn record(fields: &mut Fields<'_>) -> Result<LogRecord, &'static str> {
     let size = fields.word().ok_or("no number of bytes")?;
     let reply_bytes = if size == "-" { Bytes::ZERO } else { bytes(size).ok_or("no number of bytes")? };
     let mut words = Fields::of(request);
-    let method = words.word().ok_or("no method")?;
-    let url = words.word().ok_or("no path")?;
+    // Who connects and says nothing, or speaks TLS to the wrong port, is logged, too.
+    let (method, url) = match (words.word(), words.word()) {
+        (Some(method), Some(url)) => (method, url),
+        (method, _) => (method.unwrap_or("-"), "-"),
+    };
     Ok(LogRecord {
         at,
         client: client.into(),
@@ -44,6 +47,7 @@ fn record(fields: &mut Fields<'_>) -> Result<LogRecord, &'static str> {
         url: url.into(),
         status,
         outcome: None,
+        hierarchy: None,
         request_bytes: None,
         reply_bytes,
         duration: None,

@@ -161,6 +161,7 @@ impl Parameters {
                 url: url.into(),
                 status: Some(200),
                 outcome: Some("TCP_MISS".into()),
+                hierarchy: Some("DIRECT".into()),
                 request_bytes: Some(request_bytes),
                 reply_bytes,
                 duration: Some(self.duration(reply_bytes, host_rate, &mut dice)),

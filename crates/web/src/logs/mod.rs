@@ -45,14 +45,16 @@ pub struct LogRecord {
     pub at: Duration,
     /// Address or name of the client.
     pub client: Box<str>,
-    /// Method, e.g. `GET`.
+    /// Method, e.g. `GET`; `-` if nothing that could be read was asked.
     pub method: Box<str>,
-    /// What was asked for: a URL, in server logs a path, for `CONNECT` host and port.
+    /// What was asked for: a URL, in server logs a path, for `CONNECT` host and port; `-` if that could not be read.
     pub url: Box<str>,
     /// Status code of the response; `None` if there was none.
     pub status: Option<u16>,
     /// What the cache did, in Squid's words, e.g. `TCP_MISS`; `None` where a log does not say.
     pub outcome: Option<Box<str>>,
+    /// Where it had the response from, in Squid's words, e.g. `DIRECT`; `None` where a log does not say.
+    pub hierarchy: Option<Box<str>>,
     /// Size of the request; `None` where a log does not say.
     pub request_bytes: Option<Bytes>,
     /// Size of the response, with its head in Squid's logs, without in the others.
@@ -82,9 +84,13 @@ impl LogRecord {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Whether a server answered with success: a status of 200 to 299, and nothing from the cache.
+    /// Whether a server answered with success: a status of 200 to 299, to what could be read, and nothing from the cache or another one
+    /// beside it. `TCP_REFRESH_UNMODIFIED` is what Squid 3 says for 2's `TCP_REFRESH_HIT`, `TCP_REFRESH_FAIL_OLD` for its `TCP_REF_FAIL_HIT`.
     pub fn is_fetched(&self) -> bool {
-        let hit = |outcome: &str| outcome.contains("HIT") || outcome.contains("DENIED");
-        self.status.is_some_and(|status| (200..300).contains(&status)) && !self.outcome.as_deref().is_some_and(hit)
+        const FROM_THE_CACHE: [&str; 4] = ["HIT", "DENIED", "UNMODIFIED", "FAIL_OLD"];
+        let hit = |outcome: &str| FROM_THE_CACHE.iter().any(|word| outcome.contains(word));
+        let is_local = self.outcome.as_deref().is_some_and(hit)
+            || self.hierarchy.as_deref().is_some_and(|code| code.ends_with("_HIT"));
+        self.status.is_some_and(|status| (200..300).contains(&status)) && !is_local && &*self.url != "-"
     }
 }

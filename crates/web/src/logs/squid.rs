@@ -24,7 +24,8 @@ pub(super) fn parse(line: &str) -> Result<LogRecord, &'static str> {
     let url = fields.word().ok_or("no URL")?;
     fields.word().ok_or("no user")?;
     // A line that was cut ends within a URL, which cannot be told from a whole one; but for this.
-    fields.word().filter(|reached| reached.contains('/')).ok_or("no hierarchy code and host")?;
+    let (hierarchy, _) =
+        fields.word().and_then(|reached| reached.split_once('/')).ok_or("no hierarchy code and host")?;
     // Squid 1 did not write the type.
     let media_type = fields.word();
     Ok(LogRecord {
@@ -34,6 +35,7 @@ pub(super) fn parse(line: &str) -> Result<LogRecord, &'static str> {
         url: url.into(),
         status: code,
         outcome: unless_dash(outcome),
+        hierarchy: unless_dash(hierarchy),
         request_bytes: None,
         reply_bytes,
         duration: Some(elapsed),
@@ -61,5 +63,6 @@ fn write_line(text: &mut String, record: &LogRecord, end: Duration) -> core::fmt
     write!(text, "{}/{:03} ", record.outcome.as_deref().unwrap_or("-"), record.status.unwrap_or(0))?;
     write!(text, "{} {} {} - ", record.reply_bytes.get(), record.method, record.url)?;
     let media_type = record.media_type.as_deref().unwrap_or("-");
-    writeln!(text, "DIRECT/{} {media_type}", record.host().unwrap_or("-"))
+    let hierarchy = record.hierarchy.as_deref().unwrap_or("DIRECT");
+    writeln!(text, "{hierarchy}/{} {media_type}", record.host().unwrap_or("-"))
 }

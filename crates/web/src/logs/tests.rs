@@ -31,6 +31,7 @@ fn squids_native_format_is_read() {
         url: "http://www.example.com:8080/a.gif".into(),
         status: Some(200),
         outcome: Some("TCP_MISS".into()),
+        hierarchy: Some("DIRECT".into()),
         request_bytes: None,
         reply_bytes: Bytes::new(8192),
         duration: Some(Duration::from_millis(1250)),
@@ -85,12 +86,17 @@ fn broken_lines_say_what_is_wrong() {
         ("-0700]", "-2400]", "no time in brackets"),
         ("-0700]", "-0700", "no time in brackets"),
         ("\" 200", " 200", "no request in quotes"),
-        ("GET /apache_pb.gif HTTP/1.0", "GET", "no path"),
-        ("GET /apache_pb.gif HTTP/1.0", "", "no method"),
         ("\" 200 ", "\" 20 ", "no status"),
         ("2326", "", "no number of bytes"),
     ] {
         assert_eq!(problem(&COMMON.replace(part, instead), Format::Common), expected);
+    }
+    // A connection without a request, and TLS where none is spoken, are in every server's log.
+    for (request, method) in [("-", "-"), ("", "-"), ("GET", "GET"), (r"\x16\x03\x01", r"\x16\x03\x01")] {
+        let line = COMMON.replace("GET /apache_pb.gif HTTP/1.0", request);
+        let log = read(line.as_bytes(), Format::Common, Strictness::Refuse).unwrap();
+        assert_eq!((&*log.records[0].method, &*log.records[0].url), (method, "-"), "{request}");
+        assert!(!log.records[0].is_fetched(), "whatever its status");
     }
     // Every beginning of a line is broken somewhere else.
     for end in 1..SQUID.find("/192.0.2.1").unwrap() {
@@ -141,6 +147,10 @@ fn hosts_are_found_in_urls() {
 fn only_what_a_server_sent_is_fetched() {
     let fetched = |result: &str| squid(&SQUID.replace("TCP_MISS/200", result)).records[0].is_fetched();
     assert!(fetched("TCP_MISS/200") && fetched("TCP_REFRESH_MODIFIED/206"));
+    assert!(!fetched("TCP_REFRESH_UNMODIFIED/200") && !fetched("TCP_REFRESH_FAIL_OLD/200"), "as Squid 3 says it");
+    let from = |code: &str| squid(&SQUID.replace("DIRECT", code)).records[0].is_fetched();
+    assert!(from("HIER_DIRECT") && from("FIRST_PARENT_MISS") && from("NONE"));
+    assert!(!from("SIBLING_HIT") && !from("PARENT_HIT") && !from("CD_SIBLING_HIT"), "a cache beside it had it");
     assert!(!fetched("TCP_HIT/200") && !fetched("TCP_MEM_HIT/200") && !fetched("TCP_DENIED/200"));
     assert!(!fetched("TCP_MISS/404") && !fetched("TCP_MISS/304") && !fetched("TCP_MISS/000"));
 }
