@@ -1,6 +1,6 @@
 //! The page with every point.
 
-use crate::run::{MORE, MOST, NARROW, PATIENCE};
+use crate::run::{MORE, MOST, NARROW, PATIENCE, missing};
 use crate::{Agreement, Answer, Outcome, Plan, Set, Study};
 use core::fmt::Write;
 use farhop_results::Sample;
@@ -35,8 +35,9 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
         runs * MOST,
     );
     let all = plan.draw().len();
-    if outcomes.len() < all {
-        let _ = write!(text, "\nThe run is not complete: {} of {all} points so far.\n", outcomes.len());
+    let open = all - outcomes.iter().filter(|outcome| missing(outcome, plan) == 0).count();
+    if open > 0 {
+        let _ = write!(text, "\nThe run is not complete: {open} of {all} points are to be measured, or more often.\n");
     }
     for set in Set::ALL {
         let points: Vec<&Outcome> = outcomes.iter().copied().filter(|outcome| outcome.point().set == set).collect();
@@ -191,7 +192,10 @@ mod tests {
         assert!(text.contains("- simulated, with losses: 1 of 1 points, median error 0.0 %, largest 0.0 %; intervals overlap or means are within 10 % in 1 of 1\n"), "{text}");
         assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
         assert!(text.contains("- knows no losses: point-7\n"), "{text}");
-        assert!(text.contains("\nThe run is not complete: 2 of 80 points so far.\n"), "{text}");
+        assert!(
+            text.contains("\nThe run is not complete: 79 of 80 points are to be measured, or more often.\n"),
+            "{text}"
+        );
         let chaotic = outcome(Set::Model, 1, Answer::Times(Sample::new([2.5])), [1.0, 2.0, 3.6], [1.0, 2.0, 3.0]);
         assert!(chaotic.is_random() && !chaotic.point().is_random());
         let text = page(&Plan::default(), "a machine", &[&certain, &chaotic]);

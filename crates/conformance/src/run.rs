@@ -159,7 +159,7 @@ fn runs_of(times: &Sample) -> u32 {
 
 /// How many measured runs an outcome lacks for now: few are enough where they say the same, and where they differ without dice of the link
 /// more may turn out to be wanted.
-fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
+pub(crate) fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
     let Answer::Times(times) = &outcome.measured.answer else { return 0 };
     let known = runs_of(times);
     if !outcome.is_random() {
@@ -296,7 +296,8 @@ mod tests {
             outcome.measured.point.rate_bit_s = SLOW.bits_per_second();
             missing(&outcome, &plan)
         };
-        let wide = |count: usize, time: f64| [1.0, 1.5].repeat(count / 2).iter().map(|share| share * time).collect::<Vec<_>>();
+        let wide =
+            |count: usize, time: f64| [1.0, 1.5].repeat(count / 2).iter().map(|share| share * time).collect::<Vec<_>>();
         assert_eq!(lacks(&[1.0, 1.02, 1.0, 1.02]), 0, "the mean is known to 1.8 %");
         assert_eq!(lacks(&[1.0, 1.03, 1.0, 1.03]), 4, "2.7 %");
         assert_eq!(lacks(&wide(38, 1.0)), 2);

@@ -42,7 +42,7 @@ impl Pacer {
         let span = rate.transmission_time(payload);
         let given = Duration::from_nanos(self.credit.into()).min(span / 2);
         self.credit = self.credit.saturating_sub(u32::try_from(given.as_nanos()).unwrap_or(u32::MAX));
-        self.free = self.free + (span - given);
+        self.free += span - given;
     }
 }
 

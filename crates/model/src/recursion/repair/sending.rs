@@ -44,7 +44,7 @@ impl Pacer {
             let span = Ticks::of(rate.transmission_time(Bytes::new(payload)));
             let given = if has_bursts { Ticks::ZERO } else { self.credit.min(span.per(2)) };
             self.credit = self.credit.since(given);
-            self.free = self.free + span.since(given);
+            self.free += span.since(given);
         }
     }
 }
