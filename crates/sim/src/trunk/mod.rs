@@ -190,6 +190,13 @@ impl Trunk {
         }
     }
 
+    /// What the segments of the server carry that a flow brings the replies of: nz-us-2000's proxies give each a head of its own.
+    pub(crate) fn cut_by(&mut self, flow: u32, terminal: u16, segment: Bytes) {
+        if let Self::Multiplexed(lanes) = self {
+            lanes.cut_by(flow, terminal, segment);
+        }
+    }
+
     /// Both ends of a flow are closed.
     pub(crate) fn forget(&mut self, now: Instant, flow: u32, terminal: u16) {
         match self {

@@ -69,6 +69,8 @@ struct End {
 #[derive(Debug, Default)]
 struct Flow {
     ways: [Way; 2],
+    /// What its server's segments carry, if that is known.
+    segment: Option<Bytes>,
     /// The gateway has heard of it.
     is_known: bool,
 }
@@ -131,15 +133,23 @@ impl Lanes {
         self.terminals[usize::from(terminal)].flows.insert(flow, Flow::default());
     }
 
+    /// What the segments of a flow's server carry, each of which has a head of its own.
+    pub(crate) fn cut_by(&mut self, flow: u32, terminal: u16, segment: Bytes) {
+        if let Some(flow) = self.terminals[usize::from(terminal)].flows.get_mut(&flow) {
+            flow.segment = Some(segment);
+        }
+    }
+
     pub(crate) fn forget(&mut self, flow: u32, terminal: u16) {
         self.terminals[usize::from(terminal)].flows.remove(&flow);
     }
 
     /// Writes what there is room for of `bytes`, in segments; returns how much that was.
     pub(crate) fn write(&mut self, id: StationId, flow: u32, bytes: Bytes) -> Bytes {
-        let (mss, side) = (self.mss, id.side as usize);
+        let side = id.side as usize;
         let Terminal { connections, flows, .. } = &mut self.terminals[usize::from(id.terminal)];
-        let Some(way) = flows.get_mut(&flow).map(|flow| &mut flow.ways[side]) else { return Bytes::ZERO };
+        let Some(Flow { ways, segment, .. }) = flows.get_mut(&flow) else { return Bytes::ZERO };
+        let (way, mss) = (&mut ways[side], segment.unwrap_or(self.mss));
         if way.under_way + way.waiting == Bytes::ZERO {
             way.connection = least_burdened(connections, side);
         }
@@ -318,6 +328,16 @@ mod tests {
         assert_eq!([100, 101].map(|leg| lanes.add_connection(0, leg)), [0, 1]);
         (1..=3).for_each(|flow| lanes.open(flow, 0));
         lanes
+    }
+
+    #[test]
+    fn replies_have_a_head_for_each_of_their_servers_segments() {
+        let mut lanes = lanes();
+        let before = lanes.terminals[0].connections[0].ends[1].gathered;
+        lanes.cut_by(1, 0, Bytes::new(1480));
+        (0..3).for_each(|_| assert_eq!(lanes.write(FAR, 1, Bytes::new(1480)), Bytes::new(1480)));
+        let after = lanes.terminals[0].connections[0].ends[1].gathered;
+        assert_eq!(after - before, (Bytes::new(1480) + REPLY_OVERHEAD) * 3);
     }
 
     fn all(lanes: &mut Lanes, id: StationId) -> Vec<Said> {

@@ -244,8 +244,11 @@ impl World<'_> {
             false => Owner::Prefetcher { client: self.boxes.behind(client) },
         };
         let route = Route { line, near: span.0, far: span.1 };
-        let server = self.clients[client as usize].server_tcp().filter(|_| is_last);
-        let leg = self.legs.open_with(self.now, (route, span.2), [near, far], server)?;
+        let server = self.clients[client as usize].server_tcp();
+        let leg = self.legs.open_with(self.now, (route, span.2), [near, far], server.filter(|_| is_last))?;
+        if let (Some(server), Some(trunk)) = (server, self.legs.trunk()) {
+            trunk.cut_by(leg, line.terminal, server.mss);
+        }
         *origin_of(&mut self.origins, leg) = Origin::new(&self.scenario.http);
         Ok(leg)
     }
