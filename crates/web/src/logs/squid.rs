@@ -63,6 +63,6 @@ fn write_line(text: &mut String, record: &LogRecord, end: Duration) -> core::fmt
     write!(text, "{}/{:03} ", record.outcome.as_deref().unwrap_or("-"), record.status.unwrap_or(0))?;
     write!(text, "{} {} {} - ", record.reply_bytes.get(), record.method, record.url)?;
     let media_type = record.media_type.as_deref().unwrap_or("-");
-    let hierarchy = record.hierarchy.as_deref().unwrap_or("DIRECT");
+    let hierarchy = record.hierarchy.as_deref().unwrap_or("-");
     writeln!(text, "{hierarchy}/{} {media_type}", record.host().unwrap_or("-"))
 }
