@@ -1,9 +1,10 @@
 //! A log's requests made again at their times: one proxy at a terminal asks, through every architecture (nz-us-2000).
 //!
 //! From the paper: the proxy opens a connection for each request, or from HTTP/1.1 on takes an idle one to the same server, which is closed
-//! when it has been idle for the persistence timeout. Ours: a request that waits for a connection to open takes one that is idle sooner. Servers release replies segment by segment, so that the last one leaves when the
-//! recorded time is over. Windows and segment sizes of servers are those of the host file. What is told is how long the requests of the log
-//! itself took, which are the same however its load is raised.
+//! when it has been idle for the persistence timeout. Ours: a request that waits for a connection to open takes one that is idle sooner.
+//! Servers release replies segment by segment, so that the last one leaves when the recorded time is over. Windows and segment sizes of
+//! servers are those of the host file. What is told is how long the requests of the log itself took, which are the same however its load is
+//! raised.
 //!
 //! The proxy is at the terminal, so that no lan is crossed; where there is no wan servers are at the gateway, and what passes between them and
 //! a proxy there is the recorded time alone.

@@ -45,7 +45,7 @@ use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
 /// nz-us-2000: bytes that multiplexing adds to each reply segment.
-const MULTIPLEXING_OVERHEAD: Bytes = Bytes::new(20);
+pub(super) const MULTIPLEXING_OVERHEAD: Bytes = Bytes::new(20);
 /// prefetch-2013 §4: a packet of 1414 B every millisecond.
 const PREFETCH_2013_RATE: Rate = Rate::kbps(11_312);
 /// The parts of one page that farhop's gateway pushes at most.

@@ -63,8 +63,8 @@ pub(crate) struct Answer {
 pub(crate) enum Turns {
     /// One after the other.
     Never,
-    /// A segment of each call in turn into a buffer between two proxies; from there as they came.
-    Segments,
+    /// A segment of each call in turn, with so much payload and a head, into a buffer between two proxies; from there as they came.
+    Segments { payload: u64, head: u64 },
     /// RFC 9218 §10: the most urgent first, of these each a packet in turn but what is of use as a whole alone.
     UrgentPackets,
     /// The same with frames of HTTP/2, which take so much at most.
@@ -272,16 +272,16 @@ impl Connection {
 
     /// Notes which responses the next `payload` bytes of the server's stream belong to.
     #[inline(always)]
-    pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns, mss: u64) {
+    pub(crate) fn take_from_responses(&mut self, payload: u64, turns: Turns) {
         if let (Some(answer), Some(last)) = (self.answering.front_mut(), self.stream.back_mut())
             && self.turn > payload
             && answer.bytes > payload
             && answer.content == last.content
-            && turns != Turns::Segments
+            && !matches!(turns, Turns::Segments { .. })
         {
             (answer.bytes, self.turn, last.bytes) = (answer.bytes - payload, self.turn - payload, last.bytes + payload);
         } else {
-            self.take_in_turns(payload, turns, mss);
+            self.take_in_turns(payload, turns);
         }
     }
 
@@ -302,10 +302,9 @@ impl Connection {
         }
     }
 
-    fn take_in_turns(&mut self, payload: u64, turns: Turns, mss: u64) {
-        if turns == Turns::Segments {
-            self.take_from_buffer(payload);
-            return self.fill_buffer(turns, mss);
+    fn take_in_turns(&mut self, payload: u64, turns: Turns) {
+        if matches!(turns, Turns::Segments { .. }) {
+            return self.take_from_buffer(payload);
         }
         let mut left = payload;
         while left > 0 {
@@ -330,7 +329,7 @@ impl Connection {
     fn begin_turn(&mut self, left: u64, turns: Turns) {
         self.turn = match turns {
             Turns::Never => u64::MAX,
-            Turns::Segments | Turns::UrgentPackets => left,
+            Turns::Segments { .. } | Turns::UrgentPackets => left,
             Turns::UrgentFrames { bytes } => bytes,
         };
         if matches!(turns, Turns::UrgentPackets | Turns::UrgentFrames { .. }) {
@@ -342,22 +341,26 @@ impl Connection {
         }
     }
 
-    /// Moves what there is room for of responses into the buffer, where they take turns.
-    pub(crate) fn fill_buffer(&mut self, turns: Turns, mss: u64) {
-        while turns == Turns::Segments
-            && self.buffered < PROXY_BUFFER.get()
+    /// Moves what there is room for of responses into the buffer, where they take turns; whether that was any. What is sent until the next time
+    /// ends where the buffer does, be it within a segment.
+    pub(crate) fn fill_buffer(&mut self, turns: Turns) -> bool {
+        let Turns::Segments { payload, head } = turns else { return false };
+        let before = self.buffered;
+        while self.buffered + self.buffered.div_ceil(payload) * head < PROXY_BUFFER.get()
             && let Some(answer) = self.answering.front_mut()
         {
-            let bytes = answer.bytes.min(mss);
+            let bytes = answer.bytes.min(payload);
             answer.bytes -= bytes;
             let Answer { content, call, bytes: rest, .. } = *answer;
             append(&mut self.buffer, Chunk { content, bytes });
             self.buffered += bytes;
+            self.server.sender.hand_on(bytes);
             if rest == 0 {
                 self.answering.pop_front();
             }
             self.end_turn(call);
         }
+        self.buffered > before
     }
 
     /// What else there is of `call` goes behind what there is of others, in its order.

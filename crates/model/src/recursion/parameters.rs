@@ -1,5 +1,6 @@
 //! What a load depends on, and what of it cannot be.
 
+use super::architecture::MULTIPLEXING_OVERHEAD;
 use super::call::FRAME;
 use super::connection::Turns;
 use super::near::Near;
@@ -441,7 +442,10 @@ impl Parameters {
     pub(crate) fn turns(&self) -> Turns {
         match self.http {
             _ if self.control != Control::Tcp => Turns::Never,
-            _ if self.carriers() > 0 => Turns::Segments,
+            _ if self.carriers() > 0 => {
+                let head = MULTIPLEXING_OVERHEAD.get();
+                Turns::Segments { payload: self.tcp.mss.get() + head, head }
+            }
             Http::Http2 => Turns::UrgentFrames { bytes: self.records().frame(HTTP2_FRAME_BYTES).get() },
             Http::Http3 => Turns::UrgentPackets,
             Http::Http10 | Http::Http11 | Http::Http11Pipelined => Turns::Never,

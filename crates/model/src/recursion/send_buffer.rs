@@ -98,7 +98,7 @@ impl Sender {
     #[inline(never)]
     fn accept_more(&mut self) {
         let Some(mut buffer) = self.buffer else {
-            self.accepted = self.written;
+            self.accepted = self.at_hand();
             return;
         };
         if !buffer.has_stopped {

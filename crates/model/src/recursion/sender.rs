@@ -61,6 +61,8 @@ pub(crate) struct Sender {
     pub(crate) written: u64,
     /// What the send buffer has taken; without one, all.
     pub(super) accepted: u64,
+    /// What has been handed on of what is written, where a buffer before this one keeps the rest.
+    handed: Option<u64>,
     pub(super) buffer: Option<SendBuffer>,
     short: Short,
     /// Last byte that the receiver has room for, and the most it ever offered.
@@ -114,6 +116,7 @@ impl Sender {
             next: 0,
             written: 0,
             accepted: 0,
+            handed: None,
             edge: 0,
             largest: 0,
             hold: Hold::Nothing,
@@ -508,6 +511,21 @@ impl Sender {
     /// The whole segments of a window, where it is segments that are counted.
     fn whole(&self, window: u64) -> u64 {
         if self.habits.counts_segments { window / self.mss * self.mss } else { window }
+    }
+
+    /// From now on what is written has to be handed on.
+    pub(crate) fn wait_for_a_hand(&mut self) {
+        self.handed = Some(0);
+    }
+
+    /// So much more may be sent of what is written.
+    pub(crate) fn hand_on(&mut self, bytes: u64) {
+        self.handed = self.handed.map(|handed| handed + bytes);
+    }
+
+    /// What may be sent of what is written.
+    pub(super) fn at_hand(&self) -> u64 {
+        self.handed.map_or(self.written, |handed| handed.min(self.written))
     }
 
     /// Neither the receiver's offer nor a buffer limits from now on, at most a rate that is set.

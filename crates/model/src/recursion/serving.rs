@@ -200,7 +200,7 @@ impl Load<'_> {
         } else {
             connection.answering.push_back(answer);
         }
-        self.buffers.connections[place].fill_buffer(self.turns, self.parameters.tcp.mss.get());
+        self.buffers.connections[place].fill_buffer(self.turns);
         let mss = self.parameters.tcp.mss.get();
         let mut left = bytes;
         loop {

@@ -26,7 +26,7 @@ impl Load<'_> {
     /// The server sends whole segments of one response that are alike, as many as may leave now.
     #[inline(always)]
     pub(crate) fn send_train(&mut self, place: usize) {
-        if self.has_trains && !self.gave_up && self.turns != Turns::Segments {
+        if self.has_trains && !self.gave_up && !matches!(self.turns, Turns::Segments { .. }) {
             let connection = &mut self.buffers.connections[place];
             let count = connection.server.sender.alike(connection.left_of_turn());
             if count > 0 {

@@ -67,9 +67,10 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     if parameters.is_read_late {
         client.receiver.read_after(Habits::of(tcp).waking);
     }
-    if parameters.turns() == Turns::Segments {
+    if matches!(parameters.turns(), Turns::Segments { .. }) {
         // Proxies keep what waits in buffers of their own.
         (client.sender.buffer, server.sender.buffer) = (None, None);
+        server.sender.wait_for_a_hand();
     }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, server.receiver.offer());
@@ -97,7 +98,12 @@ impl Load<'_> {
                 }
                 self.send_train(place);
             }
-            let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else { break };
+            let Some(piece) = self.buffers.connections[place].end(side).transmit(now) else {
+                if side == Side::Server && self.buffers.connections[place].fill_buffer(self.turns) {
+                    continue;
+                }
+                break;
+            };
             self.send(place, side, piece);
             if self.is_too_long() || self.gave_up {
                 break;
@@ -150,12 +156,12 @@ impl Load<'_> {
         let now = self.now;
         let passage = self.route(side).pass(now, piece.payload + HEADERS);
         self.skipping.note(side, passage.found_idle);
-        let (turns, mss) = (self.turns, self.mss);
+        let turns = self.turns;
         let connection = &mut self.buffers.connections[place];
         let (mut fin, mut late, mut held) = (false, (Ticks::ZERO, Ticks::ZERO), Ticks::ZERO);
         if side == Side::Server && piece.payload > 0 {
             if !piece.again {
-                connection.take_from_responses(piece.payload, turns, mss);
+                connection.take_from_responses(piece.payload, turns);
             }
             late = core::mem::take(&mut connection.late);
             fin = connection.closing && piece.start + piece.payload == connection.server.sender.written;
