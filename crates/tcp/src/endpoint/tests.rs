@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Profile, Sequence};
 use core::mem::offset_of;
+use farhop_units::Rate;
 
 fn at(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
@@ -80,6 +81,33 @@ fn the_sender_of_an_end_that_only_receives_rests() {
     };
     client.handle_segment(at(2100), &update);
     assert!(client.rests && client.sender.window_edge > edge, "the window may open meanwhile");
+}
+
+#[test]
+fn a_bare_acknowledgement_ends_the_idle_time_that_pacing_gives_back() {
+    let config = TcpConfig::of(Profile::Linux);
+    let mut server = Endpoint::listen(&config).expect("CUBIC is there");
+    let first = Sequence::FIRST_BYTE;
+    server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+    let request =
+        Segment { sequence: first, acknowledgment: Some(first), payload: config.mss, push: true, ..Segment::default() };
+    server.handle_segment(at(500), &request);
+    let mut transmitted = outputs(&mut server);
+    while let Some(due) = server.next_timeout() {
+        server.handle_timeout(due);
+        transmitted.extend(outputs(&mut server));
+    }
+    let acknowledged = transmitted.into_iter().find_map(|output| match output {
+        Output::Transmit { at, segment, .. } if segment.is_pure_ack() => Some(at),
+        _ => None,
+    });
+    let acknowledged = acknowledged.expect("the request is acknowledged");
+    // A segment that takes a millisecond leaves 0.1 ms later, which is all the time that it may be given.
+    let mut pacer = server.sender.pacer.clone();
+    let leaves = acknowledged + Duration::from_micros(100);
+    pacer.begin(leaves);
+    pacer.send(Bytes::new(1250), 9, Rate::mbps(10));
+    assert_eq!(pacer.wait(leaves), Some(leaves + Duration::from_micros(900)));
 }
 
 #[test]

@@ -114,6 +114,20 @@ fn what_was_overtaken_lately_is_lost_after_the_window() {
 }
 
 #[test]
+fn the_last_of_originals_and_repetitions_is_waited_for() {
+    // Four are sent at 0 to 3 ms, the first again at 50; the last, sent again at 60, arrives at 160: a round trip of 100 ms.
+    let mut board = sent(4);
+    board.note_least_rtt(Duration::from_millis(100));
+    board.lose_first();
+    board.repeat(at(50));
+    board.lose_last();
+    board.repeat(at(60));
+    select(&mut board, 160, block(3, 4));
+    let waiting = board.lose_overtaken(at(160), Duration::from_millis(100));
+    assert_eq!((board.lost(), waiting.pending), (0, Some(at(250))), "the second and third wait less long");
+}
+
+#[test]
 fn a_late_segment_is_reordering_unless_it_was_repeated() {
     let mut board = sent(3);
     select(&mut board, 100, block(2, 3));

@@ -314,3 +314,20 @@ fn a_needless_timeout_of_the_syn_does_not_cost_the_first_window() {
         assert_eq!(sender.congestion.window(), sender.mss * segments, "{echo}");
     }
 }
+
+#[test]
+fn a_window_that_was_halved_for_idle_time_is_not_reduced_again_at_once() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.written = sender.next;
+    sender.congestion.set_window(sender.mss * 100);
+    sender.usage.data_sent(at(100));
+    let rto = sender.rtt.rto();
+    // Longer than one timeout, and shorter than two: half of it. What leaves then does not use that.
+    let now = at(100) + rto * 3 / 2;
+    sender.next = Sequence::FIRST_BYTE + sender.mss;
+    (sender.unacknowledged, sender.written) = (sender.next, sender.next);
+    sender.accepted = sender.written;
+    sender.write(sender.mss);
+    assert_eq!(sent(&mut sender, now), [1]);
+    assert_eq!(sender.congestion.window(), sender.mss * 50);
+}

@@ -129,6 +129,18 @@ fn the_path_is_emptied_once_in_ten_seconds() {
 }
 
 #[test]
+fn data_after_a_pause_ends_the_probe_for_a_round_trip_once_its_time_is_over() {
+    let (start, mut bbr) = (Instant::START, Bbr::new(MSS, MSS * 10));
+    let done = start + PROBE_RTT_SPAN;
+    for (now, probes) in [(start, true), (done, true), (done + Duration::from_millis(1), false)] {
+        // No round has passed in it.
+        bbr.mode = Mode::ProbeRtt { done: Some(done), round_done: false };
+        bbr.on_restart(now, Duration::from_secs(1), true);
+        assert_eq!(bbr.keeps_little_on_the_way(), probes, "{now:?}");
+    }
+}
+
+#[test]
 fn in_recovery_a_delivery_lets_out_one_segment_for_a_round_and_then_the_window_returns() {
     let mut flow = Flow::new();
     flow.run(Duration::from_secs(3));
