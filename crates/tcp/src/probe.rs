@@ -73,6 +73,14 @@ impl Sender {
         matches!(self.probe, Some(Probe::Sent { end: probe, .. }) if probe == end)
     }
 
+    /// Where the segment ends that the probe on the way repeats.
+    pub(crate) fn repeating_probe(&self) -> Option<Sequence> {
+        match self.probe {
+            Some(Probe::Sent { end, repeats: true }) => Some(end),
+            Some(Probe::Sent { .. } | Probe::Due(_)) | None => None,
+        }
+    }
+
     /// RFC 8985 §7.4.2: was the probe's segment lost the first time? Then the window shrinks as for any loss.
     pub(crate) fn judge_probe(&mut self, news: &News) {
         let Some(Probe::Sent { end, repeats }) = self.probe else { return };

@@ -49,6 +49,8 @@ pub(crate) struct News {
     /// Before the acknowledgement: what was on the way, and all that was ever found lost.
     pub(crate) prior_in_flight: Bytes,
     pub(crate) prior_lost: Bytes,
+    /// SND.UNA before it.
+    pub(crate) prior_unacknowledged: Sequence,
 }
 
 impl Sender {
@@ -76,6 +78,11 @@ impl Sender {
             classic::judge(self, now, &news);
         }
         self.note_freed();
+    }
+
+    /// A window that is not used does not grow (RFC 7661; RFC 9438 §5.8 of CUBIC, whatever the profile).
+    pub(crate) fn validates_window(&self) -> bool {
+        self.behavior.validates_window || self.congestion.grows_in_use_only()
     }
 
     /// The same while the sender is at rest ([`Sender::is_at_rest`]). Returns whether it still is; else that segment is to be handled as others
@@ -154,6 +161,7 @@ impl Sender {
     fn take_in(&mut self, now: Instant, segment: &Segment, acknowledgment: Sequence, moved: bool, news: &mut News) {
         (news.echo, news.marked) = (segment.timestamps.echo, segment.ece && !segment.syn);
         (news.prior_in_flight, news.prior_lost) = (self.in_network(), self.scoreboard.total_lost());
+        news.prior_unacknowledged = self.unacknowledged;
         news.advanced = acknowledgment > self.unacknowledged;
         let furthest = self.scoreboard.furthest();
         if let Some(rate) = &mut self.scoreboard.rate {
@@ -227,7 +235,7 @@ impl Sender {
         let ack = self.acknowledged(now, bytes, news);
         let window = self.congestion.window();
         let limited = self.usage.is_limited(window, self.congestion.in_slow_start());
-        if self.behavior.validates_window && !limited {
+        if self.validates_window() && !limited {
             self.congestion.on_unused_ack(&ack);
         } else {
             self.congestion.on_ack(&ack);
@@ -244,7 +252,8 @@ impl Sender {
 
     fn acknowledged(&self, now: Instant, bytes: Bytes, news: &News) -> Acknowledged {
         let rtt = news.round_trip.map(|(_, least)| least);
-        Acknowledged { now, bytes, rtt, sequence: self.unacknowledged, next: self.next }
+        let smoothed = self.rtt.smoothed();
+        Acknowledged { now, bytes, rtt, smoothed, sequence: self.unacknowledged, next: self.next }
     }
 
     /// RFC 5681 §2: everything sent and not acknowledged, but for what duplicate acknowledgements have let out beyond the window
@@ -257,7 +266,6 @@ impl Sender {
     /// RFC 6298 §5.4-5.6: the timer ran out.
     pub(crate) fn time_out(&mut self, now: Instant) {
         self.timer = None;
-        self.probe = None;
         self.reordering_timer = None;
         if self.is_established() || self.handshake_losses >= self.linear_timeouts {
             self.rtt.back_off();
@@ -266,7 +274,8 @@ impl Sender {
             self.enter_loss(now);
         } else {
             self.handshake_losses += 1;
-            self.scoreboard.lose_all(now, !self.behavior.emulates_sack);
+            self.probe = None;
+            self.scoreboard.lose_all(now, self.behavior.rack);
         }
         self.repeat_now = true;
     }
@@ -280,11 +289,12 @@ impl Sender {
             Phase::Loss => self.timeouts == 0,
             Phase::Recovery | Phase::Reduction => !self.behavior.counts_segments || self.unacknowledged >= self.recover,
         };
+        self.scoreboard.lose_all(now, self.behavior.rack);
         if reduces {
             self.prepare_undo(false);
         }
+        self.probe = None;
         self.congestion.on_timeout(self.flight_size(), !reduces);
-        self.scoreboard.lose_all(now, !self.behavior.emulates_sack);
         self.duplicates = 0;
         self.congestion.on_all_lost(&RateSample {
             total_lost: self.scoreboard.total_lost(),

@@ -70,6 +70,11 @@ impl Reordering {
         self.degree = segments.min(DEGREE.1 as u64);
     }
 
+    /// The same of a repair that is undone before it is complete, which takes nothing back (tcp_check_sack_reordering()).
+    pub(crate) fn overtake_at_least(&mut self, segments: u64) {
+        self.overtake(segments.max(self.degree));
+    }
+
     /// A repair was undone.
     pub(crate) fn persist(&mut self) {
         self.persistence = (self.persistence + 1).min(PERSISTENCE);

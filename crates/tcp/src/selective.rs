@@ -12,6 +12,7 @@ use crate::probe::LEAST_TIMEOUT;
 use crate::prr::{Delivery, RateReduction};
 use crate::recovery::{DUPLICATE_THRESHOLD, News, Phase};
 use crate::reordering::{self, Circumstances};
+use crate::scoreboard::Overtaken;
 use crate::sender::Sender;
 use farhop_units::{Bytes, Instant};
 
@@ -59,7 +60,7 @@ impl Sender {
         }
         match self.phase {
             Phase::Recovery => {
-                if news.advanced && self.undo_if_partly_late(news.echo) {
+                if news.advanced && self.undo_if_partly_late(news) {
                     return;
                 }
                 self.note_duplicate(news);
@@ -68,11 +69,10 @@ impl Sender {
                 }
             }
             Phase::Loss => {
-                let before = self.scoreboard.lost();
                 let over = self.judge_timeout(news);
-                self.find_losses(now, news.advanced);
-                // A repetition that is lost too needs a repair of its own.
-                if self.phase == Phase::Loss && (over || self.scoreboard.lost() <= before) {
+                let found = self.find_losses(now, news.advanced);
+                // A repetition that is lost too needs a repair of its own; nothing else does (RFC 6675 §5.1).
+                if self.phase == Phase::Loss && (over || !found.again) {
                     return;
                 }
                 self.count_duplicates(news);
@@ -121,17 +121,20 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// Finds what is lost, and when to look again, after SND.UNA has `advanced` or not.
-    fn find_losses(&mut self, now: Instant, advanced: bool) {
+    /// Finds what is lost, and when to look again, after SND.UNA has `advanced` or not. Returns what RACK has found.
+    fn find_losses(&mut self, now: Instant, advanced: bool) -> Overtaken {
         if self.behavior.emulates_sack {
-            return self.find_first_lost(advanced);
+            self.find_first_lost(advanced);
+            return Overtaken::default();
         }
         if !self.behavior.rack {
-            return self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
+            self.scoreboard.lose_passed(DUPLICATE_THRESHOLD);
+            return Overtaken::default();
         }
         let overtaken = self.scoreboard.lose_overtaken(now, self.reordering.window(self.circumstances()));
         let timers = self.timers;
         self.reordering_timer = overtaken.pending.map(|at| timers.expiry(now, at.since(now) + LEAST_TIMEOUT));
+        overtaken
     }
 
     fn circumstances(&self) -> Circumstances {
@@ -147,8 +150,8 @@ impl Sender {
     /// RFC 8985 §6.3: the reordering timer ran out.
     pub(crate) fn handle_reordering_timer(&mut self, now: Instant) {
         self.reordering_timer = None;
-        self.find_losses(now, false);
-        if self.scoreboard.lost() > 0 && self.phase != Phase::Recovery {
+        let found = self.find_losses(now, false);
+        if found.lost && self.phase != Phase::Recovery {
             self.enter_recovery(false);
             let (delivered, in_flight) = (self.mss, self.scoreboard.in_flight());
             self.reduce(Delivery { delivered, in_flight, safe: false });
@@ -171,11 +174,11 @@ impl Sender {
             return;
         }
         self.recover = self.next;
-        let from = self.congestion.window();
-        self.congestion.on_loss(self.flight_size());
+        let (window, from) = (self.congestion.window(), self.flight_size());
+        self.congestion.on_loss(from);
         if !self.congestion.models_the_path() {
             let to = self.congestion.window();
-            self.congestion.set_window(from);
+            self.congestion.set_window(window);
             let unit = if self.behavior.counts_segments { self.mss } else { Bytes::new(1) };
             self.reduction = Some(RateReduction::new(self.mss, unit, (from, to)));
         }

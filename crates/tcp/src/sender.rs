@@ -574,7 +574,7 @@ impl Sender {
             return;
         }
         self.schedule_probe(now, true);
-        if self.behavior.validates_window && !self.congestion.models_the_path() {
+        if self.validates_window() && !self.congestion.models_the_path() {
             self.note_usage(now);
         }
     }
@@ -593,6 +593,9 @@ impl Sender {
         let in_flight = self.in_network();
         let after = AfterSending { now, limited, in_flight, unacknowledged: self.unacknowledged, next: self.next };
         self.usage.update(after);
+        if !self.behavior.validates_window {
+            return;
+        }
         let (window, slow_start) = (self.congestion.window(), self.congestion.in_slow_start());
         let decayed = self.usage.decayed(after, window, slow_start, self.rtt.rto(), (self.initial_window, self.mss));
         if let Some(window) = decayed.filter(|_| self.phase == Phase::Open) {

@@ -91,7 +91,9 @@ impl Sender {
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         // A window that has grown beyond the threshold says that more is possible (tcp_current_ssthresh()).
         let threshold = threshold.map(|threshold| threshold.max(three_quarters(window, self.mss)));
-        let repeated = self.scoreboard.repeated() as u64;
+        // A probe may arrive twice as well, and is counted unless it is on the way and counts already.
+        let probed = self.repeating_probe().is_some_and(|end| !self.scoreboard.is_repeated(end));
+        let repeated = self.scoreboard.repeated() as u64 + u64::from(probed);
         let needed = (repeated > 0).then_some(repeated);
         self.needless.undo = Some(Undo { marker: self.unacknowledged, needed, window, threshold, is_final });
     }
@@ -130,10 +132,11 @@ impl Sender {
     }
 
     /// The first hole was filled by a late original (tcp_try_undo_partial()). Returns whether nothing more is to be concluded.
-    pub(crate) fn undo_if_partly_late(&mut self, echo: u32) -> bool {
-        if !self.needless.is_late_original(echo) {
+    pub(crate) fn undo_if_partly_late(&mut self, news: &News) -> bool {
+        if !self.needless.is_late_original(news.echo) {
             return false;
         }
+        self.note_late_hole(news.prior_unacknowledged);
         if self.scoreboard.repeated() > 0 {
             return true;
         }
@@ -142,6 +145,15 @@ impl Sender {
         self.undo();
         self.phase = Phase::Open;
         false
+    }
+
+    /// What began at `hole` was overtaken by all that is known to have arrived (tcp_check_sack_reordering()).
+    fn note_late_hole(&mut self, hole: Sequence) {
+        if self.behavior.emulates_sack {
+            self.reordering.overtake_at_least((self.unacknowledged - hole).get().div_ceil(self.mss.get().max(1)));
+        } else {
+            self.scoreboard.note_overtaken(hole);
+        }
     }
 
     /// The timeout was needless (tcp_try_undo_loss()); `certain` if F-RTO says so.

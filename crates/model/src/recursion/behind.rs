@@ -179,8 +179,9 @@ mod tests {
 
     #[test]
     fn only_a_window_that_is_validated_has_to_be_in_use_to_grow() {
-        let grown = |profile: &str| {
-            let mut parameters = Parameters::of(&open("demo", &[format!("tcp.profile={profile}")]).unwrap());
+        let grown = |profile: &str, congestion: &str| {
+            let settings = [format!("tcp.profile={profile}"), format!("tcp.congestion={congestion}")];
+            let mut parameters = Parameters::of(&open("demo", &settings).unwrap());
             let round_trip = Duration::from_millis(40);
             parameters.delays.behind = Some(WayBehind { round_trip, mss: Bytes::new(1000) });
             let mut behind = Behind::new(&parameters);
@@ -190,8 +191,9 @@ mod tests {
                 behind.window
             })
         };
-        assert_eq!(grown("linux"), [10_000; 3]);
-        assert_eq!(grown("rfc"), [10_000, 12_000, 14_000]);
+        assert_eq!(grown("linux", "newreno"), [10_000; 3]);
+        assert_eq!(grown("rfc", "newreno"), [10_000, 12_000, 14_000]);
+        assert_eq!(grown("rfc", "cubic"), [10_000; 3], "RFC 9438 §5.8");
     }
 
     #[test]

@@ -28,8 +28,10 @@ pub(crate) struct Habits {
     pub(crate) first_at_once: bool,
     /// What of an acknowledgement counts in slow start, and whether bytes count after it.
     pub(crate) counting: ByteCounting,
-    /// RFC 2861: a window that is not used does not grow, and decays.
+    /// A window that is not used does not grow (RFC 7661; RFC 9438 §5.8 of CUBIC, whatever the profile).
     pub(crate) validates: bool,
+    /// And it decays (RFC 2861).
+    pub(crate) decays: bool,
     /// After idling the window is halved per timeout, not reset at once.
     pub(crate) gentle_restart: bool,
     /// Losses are told by the order of sending, and tails probed (RFC 8985); needs `sack`.
@@ -111,7 +113,8 @@ impl Habits {
             acking: Acking::Timer(MS(200)),
             first_at_once,
             counting: config.byte_counting,
-            validates: false,
+            validates: config.congestion == Congestion::Cubic,
+            decays: false,
             gentle_restart: false,
             rack: false,
             sack: config.sack,
@@ -146,6 +149,7 @@ impl Habits {
             Profile::Linux => Self {
                 acking: Acking::Adaptive { quick: if first_at_once { 16 } else { 0 } },
                 validates: true,
+                decays: true,
                 gentle_restart: true,
                 rack: config.sack,
                 emulates_sack: !config.sack,

@@ -183,7 +183,8 @@ struct Round {
 impl HyStart {
     /// Rounds are followed from the first ACK on and judged once the window is `large` enough.
     fn should_leave(&mut self, ack: &Acked, on: bool, large: bool) -> bool {
-        let base = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
+        let Some(rtt) = ack.rtt else { return false };
+        let base = self.least.map_or(rtt, |least| least.min(rtt));
         self.least = Some(base);
         if self.found || !on {
             return false;
@@ -194,7 +195,7 @@ impl HyStart {
         }
         let Some(round) = self.round.as_mut().filter(|_| large) else { return false };
         let long = round.train_exceeds((base + BURST_ALLOWANCE).per(2), ack.now);
-        self.found = round.delay_exceeds(base + base.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1), ack.rtt) || long;
+        self.found = round.delay_exceeds(base + base.per(8).clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1), rtt) || long;
         self.found
     }
 }
@@ -251,7 +252,7 @@ mod tests {
 
     fn ack(ms: u64, rtt_ms: u64, up_to: u64, next: u64) -> Acked {
         let (now, rtt) = (Ticks::from_millis(ms), Ticks::from_millis(rtt_ms));
-        Acked { now, bytes: 1, rtt, up_to, next }
+        Acked { now, bytes: 1, rtt: Some(rtt), smoothed: rtt, up_to, next }
     }
 
     /// At which acknowledgement of a round slow start ends if they come every `gap` ms, each `rtt` ms old, where `base` is the least.

@@ -75,6 +75,14 @@ impl Sender {
         matches!(self.probe, Some(Probe::Sent { end: sent, .. }) if sent == end)
     }
 
+    /// Where the segment ends that the probe on the way repeats.
+    pub(super) fn repeating_probe(&self) -> Option<u64> {
+        match self.probe {
+            Some(Probe::Sent { end, repeats: true }) => Some(end),
+            Some(Probe::Sent { .. } | Probe::Due(_)) | None => None,
+        }
+    }
+
     /// RFC 8985 §7.4.2: the probe is over when what it drew has arrived.
     pub(super) fn judge_probe(&mut self, up_to: u64, duplicate: bool) {
         if let Some(Probe::Sent { end, repeats }) = self.probe

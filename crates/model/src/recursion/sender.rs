@@ -259,7 +259,9 @@ impl Sender {
 
     #[inline(always)]
     fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
-        self.note_growth(&Acked { now, bytes, rtt: now.since(ack.last_sent), up_to: ack.up_to, next: self.next });
+        let rtt = now.since(ack.last_sent);
+        let smoothed = self.rtt.smoothed().unwrap_or(rtt);
+        self.note_growth(&Acked { now, bytes, rtt: Some(rtt), smoothed, up_to: ack.up_to, next: self.next });
     }
 
     /// The window grows if it was used.
@@ -503,7 +505,7 @@ impl Sender {
         self.usage.update(limited, in_flight, self.acknowledged, self.next);
         let timeout = self.timeout();
         let decayed = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial);
-        if let Some(size) = decayed.filter(|_| may_decay) {
+        if let Some(size) = decayed.filter(|_| may_decay && self.habits.decays) {
             self.window.shrink(self.whole(size), Ticks::ZERO);
         }
     }

@@ -12,7 +12,9 @@ use farhop_scenario::{ByteCounting, Congestion};
 pub(crate) struct Acked {
     pub(crate) now: Ticks,
     pub(crate) bytes: u64,
-    pub(crate) rtt: Ticks,
+    /// Of the latest that it covers, unless that was sent twice; and smoothed.
+    pub(crate) rtt: Option<Ticks>,
+    pub(crate) smoothed: Ticks,
     /// Acknowledged in all, and sent in all.
     pub(crate) up_to: u64,
     pub(crate) next: u64,
@@ -162,7 +164,9 @@ impl Window {
                 let releases = most.is_some_and(|most| window < most);
                 *most = Some(if releases { window * (1.0 + BETA) / 2.0 } else { window });
                 *growth = None;
-                whole_bytes(segments(self.size, 1) * BETA)
+                // What QUIC's reduces is the window (RFC 9002 §7.3.2).
+                let reduced = if self.burst.is_some() { self.size } else { flight };
+                whole_bytes(segments(reduced, 1) * BETA)
             }
             Control::LinuxCubic(cubic) => cubic.on_loss(self.size / self.mss) * self.mss,
         };
@@ -344,7 +348,7 @@ impl Growth {
         let grown = if self.cubic(ack.now) < self.reno {
             self.reno - window
         } else {
-            (self.cubic(ack.now + ack.rtt).clamp(window, 1.5 * window) - window) / window * acked
+            (self.cubic(ack.now + ack.smoothed).clamp(window, 1.5 * window) - window) / window * acked
         };
         grown.max(0.0)
     }
@@ -388,10 +392,11 @@ impl HyStartPlusPlus {
                 }
             }
         }
-        let least = self.least.map_or(ack.rtt, |least| least.min(ack.rtt));
-        self.least = Some(least);
-        self.samples += 1;
-        if self.samples >= MIN_SAMPLES {
+        if let Some(rtt) = ack.rtt {
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.samples += 1;
+        }
+        if let Some(least) = self.least.filter(|_| self.samples >= MIN_SAMPLES) {
             self.compare(least);
         }
         if self.conservative.is_some() { Stage::Conservative } else { Stage::SlowStart }
@@ -416,7 +421,7 @@ mod tests {
 
     fn ack(ms: u64, rtt_ms: u64, up_to: u64) -> Acked {
         let (now, rtt) = (Ticks::from_millis(ms), Ticks::from_millis(rtt_ms));
-        Acked { now, bytes: 2 * MSS, rtt, up_to, next: up_to + 40 * MSS }
+        Acked { now, bytes: 2 * MSS, rtt: Some(rtt), smoothed: rtt, up_to, next: up_to + 40 * MSS }
     }
 
     #[test]

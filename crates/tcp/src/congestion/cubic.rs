@@ -108,7 +108,7 @@ impl Cubic {
         let acked = self.segments(acked);
         let max_window = self.max_window;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max_window));
-        let ahead = ack.rtt.unwrap_or_default();
+        let ahead = ack.smoothed.unwrap_or_default();
         let target = epoch.window(ack.now + ahead).clamp(window, 1.5 * window);
         epoch.reno += ALPHA * acked / window;
         let grown =
@@ -134,7 +134,7 @@ impl Cubic {
     }
 
     /// §4.6 and §4.7 (fast convergence): the new threshold and where the next plateau lies.
-    fn reduce(&mut self) -> Bytes {
+    fn reduce(&mut self, in_flight: Bytes) -> Bytes {
         if let Some(growth) = &mut self.linux {
             growth.restart();
             let SlowStart { mss, window, .. } = self.start;
@@ -146,7 +146,7 @@ impl Cubic {
         let releasing = self.max_window.is_some_and(|max| window < max);
         self.max_window = Some(if releasing { window * (1.0 + BETA) / 2.0 } else { window });
         self.epoch = None;
-        let reduced = Bytes::new(whole_count(self.start.window.as_f64() * BETA));
+        let reduced = Bytes::new(whole_count(in_flight.as_f64() * BETA));
         self.start.lower_threshold(reduced)
     }
 }
@@ -212,13 +212,18 @@ impl CongestionControl for Cubic {
         self.watch_slow_start(ack);
     }
 
-    fn on_loss(&mut self, _in_flight: Bytes) {
-        self.start.window = self.reduce();
+    /// RFC 9438 §5.8.
+    fn grows_in_use_only(&self) -> bool {
+        true
     }
 
-    fn on_timeout(&mut self, _in_flight: Bytes, again: bool) {
+    fn on_loss(&mut self, in_flight: Bytes) {
+        self.start.window = self.reduce(in_flight);
+    }
+
+    fn on_timeout(&mut self, in_flight: Bytes, again: bool) {
         if !again {
-            self.reduce();
+            self.reduce(in_flight);
             // As Linux does: what was known about this path is forgotten.
             self.max_window = None;
             if let Exit::Classic(hystart) = &mut self.exit {
@@ -273,6 +278,7 @@ mod tests {
                     now,
                     bytes,
                     rtt: Some(RTT),
+                    smoothed: Some(RTT),
                     sequence: Sequence::SYN,
                     next: Sequence::FIRST_BYTE,
                 });
@@ -323,7 +329,7 @@ mod tests {
                 let bytes = MSS * per_ack;
                 number = number + bytes;
                 let rtt = Some(RTT + Duration::from_millis(20) * (round - 1));
-                cubic.on_ack(&Acknowledged { now, bytes, rtt, sequence: number, next });
+                cubic.on_ack(&Acknowledged { now, bytes, rtt, smoothed: rtt, sequence: number, next });
             }
         }
         (cubic.window().get() / MSS.get(), cubic.in_slow_start())

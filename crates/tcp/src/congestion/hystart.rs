@@ -101,7 +101,7 @@ mod tests {
             let sequence = Sequence::FIRST_BYTE + Bytes::new(*index);
             let next = Sequence::FIRST_BYTE + Bytes::new(acks);
             hystart.should_leave(
-                &Acknowledged { now, bytes: Bytes::new(1), rtt: Some(rtt), sequence, next },
+                &Acknowledged { now, bytes: Bytes::new(1), rtt: Some(rtt), smoothed: None, sequence, next },
                 rtt,
                 true,
                 true,
@@ -128,7 +128,8 @@ mod tests {
         let mut ack = |ms: u64, number: u64, next: u64, large: bool| {
             let at = |number: u64| Sequence::FIRST_BYTE + Bytes::new(number);
             let now = Instant::START + MS(ms);
-            let ack = Acknowledged { now, bytes: Bytes::new(1), rtt: None, sequence: at(number), next: at(next) };
+            let (sequence, next) = (at(number), at(next));
+            let ack = Acknowledged { now, bytes: Bytes::new(1), rtt: None, smoothed: None, sequence, next };
             // What is sent later in a flight waits longer, once flights are long.
             hystart.should_leave(&ack, MS(100 + 3 * (number % 20) * u64::from(number >= 20)), true, large)
         };

@@ -104,6 +104,7 @@ mod tests {
                     now: Instant::START,
                     bytes: Bytes::new(1),
                     rtt: Some(Duration::from_millis(*rtt)),
+                    smoothed: None,
                     sequence: at(round * 10 + number),
                     next: at(round * 10 + 9 + number),
                 })

@@ -29,6 +29,8 @@ pub struct Acknowledged {
     pub bytes: Bytes,
     /// Round-trip time of the latest segment it covers, unless that was sent twice.
     pub rtt: Option<Duration>,
+    /// The smoothed round-trip time (RFC 6298: SRTT).
+    pub smoothed: Option<Duration>,
     /// The acknowledgement.
     pub sequence: Sequence,
     /// The next number to send, i.e. the end of what is on the way.
@@ -60,6 +62,11 @@ pub trait CongestionControl: Debug + Send {
 
     /// New data was acknowledged: the window grows.
     fn on_ack(&mut self, ack: &Acknowledged);
+
+    /// Whether the window must not grow while it is not used, whatever the rest of TCP does.
+    fn grows_in_use_only(&self) -> bool {
+        false
+    }
 
     /// New data was acknowledged, but the window must not grow: a loss is being repaired, or the sender did not use it.
     fn on_unused_ack(&mut self, _ack: &Acknowledged) {}
@@ -199,6 +206,10 @@ impl CongestionControl for Controller {
 
     fn undo(&mut self, window: Bytes, threshold: Option<Bytes>) {
         each!(self, inner => inner.undo(window, threshold));
+    }
+
+    fn grows_in_use_only(&self) -> bool {
+        each!(self, inner => inner.grows_in_use_only())
     }
 
     fn models_the_path(&self) -> bool {

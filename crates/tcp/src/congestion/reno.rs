@@ -99,7 +99,8 @@ mod tests {
     const MSS: Bytes = Bytes::new(1000);
 
     fn ack(bytes: Bytes) -> Acknowledged {
-        Acknowledged { now: Instant::START, bytes, rtt: None, sequence: Sequence::SYN, next: Sequence::SYN }
+        let (sequence, next) = (Sequence::SYN, Sequence::SYN);
+        Acknowledged { now: Instant::START, bytes, rtt: None, smoothed: None, sequence, next }
     }
 
     fn avoiding(counting: ByteCounting) -> Reno {

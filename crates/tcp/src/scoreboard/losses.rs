@@ -11,6 +11,8 @@ use std::time::Duration;
 pub(crate) struct Overtaken {
     /// Something is newly lost.
     pub(crate) lost: bool,
+    /// So is something that was sent again.
+    pub(crate) again: bool,
     /// When all that was overtaken will be lost, if it has not arrived by then.
     pub(crate) pending: Option<Instant>,
 }
@@ -36,9 +38,10 @@ impl Scoreboard {
         let Some(delivered) = self.delivered else { return Overtaken::default() };
         let (before, patience) = (self.lost, delivered.rtt + window);
         let originals = self.lose_overtaken_originals(now, delivered.order, patience);
+        let once = self.lost;
         let repeats = self.lose_overtaken_repeats(now, delivered.order, patience);
         let pending = originals.max(repeats).map(|sent| sent + patience);
-        Overtaken { lost: self.lost > before, pending }
+        Overtaken { lost: self.lost > before, again: self.lost > once, pending }
     }
 
     /// Of what was sent once: when the last of what was overtaken and still has time was sent.

@@ -11,6 +11,8 @@
 mod losses;
 mod packets;
 
+pub(crate) use losses::Overtaken;
+
 use crate::rate::DeliveryRate;
 use crate::sack::MOST_BLOCKS;
 use crate::sent::{Covered, Fate, Piece, Sent, SentTimes};
@@ -333,6 +335,17 @@ impl Scoreboard {
         if let Some(earliest) = covered.earliest.filter(|earliest| *earliest < furthest) {
             self.displacement = self.displacement.max(self.furthest - earliest);
         }
+    }
+
+    /// What began at `hole` has arrived late, and was overtaken by all that is known to have arrived.
+    pub(crate) fn note_overtaken(&mut self, hole: Sequence) {
+        self.displacement = self.displacement.max(self.furthest - hole);
+    }
+
+    /// Whether the segment that ends at `end` is on the way again.
+    pub(crate) fn is_repeated(&self, end: Sequence) -> bool {
+        let index = self.sent.partition_point(|sent| sent.end() < end);
+        self.sent.get(index).is_some_and(|sent| sent.end() == end && sent.again && sent.fate == Fate::InFlight)
     }
 
     /// By how many bytes a segment has been seen to overtake another, that one's included.

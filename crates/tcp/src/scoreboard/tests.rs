@@ -109,7 +109,7 @@ fn what_was_overtaken_lately_is_lost_after_the_window() {
     select(&mut board, 101, block(1, 2));
     let waiting = board.lose_overtaken(at(101), Duration::from_millis(25));
     // Sent at 0 ms, and a round trip of 100 later than that.
-    assert_eq!(waiting, Overtaken { lost: false, pending: Some(at(125)) });
+    assert_eq!(waiting, Overtaken { pending: Some(at(125)), ..Overtaken::default() });
     assert!(board.lose_overtaken(at(125), Duration::from_millis(25)).lost);
 }
 

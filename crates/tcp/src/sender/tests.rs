@@ -11,10 +11,13 @@ fn at(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
-/// Connected at 100 ms, with much to send.
+/// Linux, connected at 100 ms, with much to send.
 fn connected(congestion: Congestion, sack: bool) -> Sender {
-    let config = TcpConfig { congestion, sack, ..TcpConfig::of(Profile::Linux) };
-    let mut sender = Sender::new(&config).expect("there is one");
+    open(&TcpConfig { congestion, sack, ..TcpConfig::of(Profile::Linux) })
+}
+
+fn open(config: &TcpConfig) -> Sender {
+    let mut sender = Sender::new(config).expect("there is one");
     sender.buffer = None;
     sender.open();
     assert!(sender.transmit(Instant::START).is_some_and(|piece| piece.syn));
@@ -330,4 +333,127 @@ fn a_window_that_was_halved_for_idle_time_is_not_reduced_again_at_once() {
     sender.write(sender.mss);
     assert_eq!(sent(&mut sender, now), [1]);
     assert_eq!(sender.congestion.window(), sender.mss * 50);
+}
+
+/// The same with another profile, and with SACK.
+fn of_profile(profile: Profile, congestion: Congestion) -> Sender {
+    open(&TcpConfig { congestion, sack: true, ..TcpConfig::of(profile) })
+}
+
+#[test]
+fn a_timeout_spares_what_was_sent_lately_where_losses_are_told_by_time() {
+    for (profile, spares) in [(Profile::Linux, true), (Profile::Rfc, false)] {
+        let mut sender = of_profile(profile, Congestion::Reno);
+        sender.congestion.set_window(sender.mss * 4);
+        assert_eq!(sent(&mut sender, at(100)).len(), 4);
+        acknowledge(&mut sender, at(200), 0, Some((1, 2)));
+        sender.congestion.set_window(sender.mss * 6);
+        let lately = sent(&mut sender, at(1150)).len();
+        assert!(lately > 0);
+        sender.time_out(at(1200));
+        assert_eq!(sender.scoreboard.lost(), 3 + if spares { 0 } else { lately }, "{profile:?}");
+    }
+}
+
+#[test]
+fn after_a_timeout_only_a_lost_repetition_begins_another_repair() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.congestion.set_window(sender.mss * 6);
+    assert_eq!(sent(&mut sender, at(100)).len(), 6);
+    sender.time_out(at(400));
+    assert_eq!(sent(&mut sender, at(400)), [0]);
+    // An original that the timeout had spared.
+    sender.scoreboard.find_all();
+    sender.needless.frto = false;
+    acknowledge(&mut sender, at(500), 1, Some((3, 5)));
+    assert_eq!((sender.phase, sender.scoreboard.lost()), (Phase::Loss, 3), "the repetition has overtaken the rest");
+    assert_eq!(sent(&mut sender, at(500)), [1, 2, 5]);
+    acknowledge(&mut sender, at(590), 1, Some((3, 6)));
+    sender.congestion.set_window(sender.mss * 10);
+    assert!(sent(&mut sender, at(595)).contains(&6));
+    acknowledge(&mut sender, at(700), 1, Some((3, 7)));
+    assert_eq!(sender.phase, Phase::Recovery, "what was sent before the seventh is lost again");
+}
+
+#[test]
+fn a_reordering_timer_that_finds_nothing_begins_no_repair() {
+    let mut sender = connected(Congestion::Reno, true);
+    sent(&mut sender, at(100));
+    sender.time_out(at(400));
+    assert!(sender.scoreboard.lost() > 0);
+    sender.handle_reordering_timer(at(410));
+    assert_eq!(sender.phase, Phase::Loss);
+}
+
+#[test]
+fn a_hole_that_a_late_original_fills_shows_by_how_much_it_was_overtaken() {
+    let mut sender = connected(Congestion::Reno, true);
+    sent(&mut sender, at(100));
+    acknowledge(&mut sender, at(200), 0, Some((1, 5)));
+    assert!(sent(&mut sender, at(200)).contains(&0));
+    assert_eq!(sender.phase, Phase::Recovery);
+    acknowledge_of(&mut sender, (at(210), at(100)), 5, None);
+    assert_eq!((sender.phase, sender.scoreboard.displacement()), (Phase::Open, sender.mss * 5));
+    let mut sender = connected(Congestion::Reno, false);
+    sent(&mut sender, at(100));
+    duplicates(&mut sender, 200, 0, 4);
+    assert_eq!(sender.phase, Phase::Recovery);
+    acknowledge_of(&mut sender, (at(210), at(100)), 5, None);
+    assert_eq!(sender.reordering.degree(), 5);
+}
+
+#[test]
+fn a_probe_that_arrives_twice_does_not_make_a_repair_needless() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.written = Sequence::FIRST_BYTE + sender.mss * 6;
+    sender.accepted = sender.written;
+    assert_eq!(sent(&mut sender, at(100)).len(), 6);
+    sender.send_probe(at(320));
+    assert_eq!(sent(&mut sender, at(320)), [5]);
+    acknowledge(&mut sender, at(420), 0, Some((4, 6)));
+    let repeated = sent(&mut sender, at(420));
+    assert!(repeated.contains(&0), "{repeated:?}");
+    // Its original had only been late.
+    let twice = SackBlock { start: Sequence::FIRST_BYTE + sender.mss * 5, end: sender.next };
+    let number = Sequence::FIRST_BYTE;
+    let mut answer = Segment { acknowledgment: Some(number), window: WINDOW, ..Segment::default() };
+    answer.add_sack_block(twice);
+    answer.add_sack_block(SackBlock { start: number + sender.mss * 4, end: sender.next });
+    (0..repeated.len()).for_each(|_| sender.handle_acknowledgment(at(425), &answer, number));
+    assert_eq!(sender.phase, Phase::Recovery);
+}
+
+#[test]
+fn by_the_rfcs_the_flight_is_reduced_in_proportion_however_large_the_window() {
+    for (congestion, kept) in [(Congestion::NewReno, 0.5), (Congestion::Cubic, 0.7)] {
+        let mut sender = of_profile(Profile::Rfc, congestion);
+        sender.congestion.set_window(sender.mss * 60);
+        let flight = sent(&mut sender, at(100)).len() as f64;
+        assert_eq!(flight, 44.0, "what the receiver's window holds");
+        let mss = sender.mss.as_f64();
+        let segments = |bytes: Bytes| bytes.as_f64() / mss;
+        acknowledge(&mut sender, at(200), 0, Some((1, 4)));
+        let target = sender.reduction.as_ref().expect("a repair has begun").target();
+        assert!((segments(target) / (flight * kept) - 1.0).abs() < 1e-3, "{congestion:?}: {target}");
+        assert_eq!(sent(&mut sender, at(200)), [0]);
+        acknowledge(&mut sender, at(201), 0, Some((1, 13)));
+        // Twelve have arrived, and one was sent again.
+        let expected = flight - 12.0 + 12.0 * kept - 1.0;
+        let window = segments(sender.congestion.window());
+        assert!((window - expected).abs() < 1e-2, "{congestion:?}: {window} and {expected}");
+    }
+}
+
+#[test]
+fn cubic_does_not_grow_a_window_that_is_not_used() {
+    for (congestion, grows) in [(Congestion::Cubic, false), (Congestion::NewReno, true)] {
+        let mut sender = of_profile(Profile::Rfc, congestion);
+        sender.written = Sequence::FIRST_BYTE + sender.mss * 4;
+        sender.accepted = sender.written;
+        let before = sender.mss * 20;
+        sender.congestion.set_window(before);
+        assert_eq!(sent(&mut sender, at(100)).len(), 4);
+        acknowledge(&mut sender, at(200), 4, None);
+        assert_eq!(sender.congestion.window() > before, grows, "{congestion:?}");
+    }
 }

@@ -156,7 +156,7 @@ impl Control {
                 // Controllers compare numbers only, so that a packet's will do for a sequence number.
                 let [sequence, next] = [largest, next].map(|number| Sequence::SYN + Bytes::new(number));
                 let bytes = Bytes::new(covered.bytes);
-                let ack = Acknowledged { now, bytes, rtt: covered.rtt, sequence, next };
+                let ack = Acknowledged { now, bytes, rtt: covered.rtt, smoothed: rtt, sequence, next };
                 if self.is_limited && covered.bytes > 0 {
                     controller.on_ack(&ack);
                 } else {

@@ -102,6 +102,7 @@ pub(crate) struct Board {
     arrived: usize,
     repeated: u64,
     total_lost: u64,
+    lost_again: u64,
     /// No segment before this one is lost.
     lost_from: u64,
     /// Segments that are the last of a packet.
@@ -135,6 +136,7 @@ impl Board {
             arrived: 0,
             repeated: 0,
             total_lost: 0,
+            lost_again: 0,
             lost_from: 0,
             packet_ends: 0,
             rate: Rate::default(),
@@ -172,6 +174,18 @@ impl Board {
     /// Segments that arrived beyond a hole.
     pub(super) fn arrived(&self) -> usize {
         self.arrived
+    }
+
+    /// Losses of what had been sent again.
+    pub(super) fn lost_again(&self) -> u64 {
+        self.lost_again
+    }
+
+    /// Whether the segment that ends at `end` is on the way again.
+    pub(super) fn is_repeated(&self, end: u64) -> bool {
+        let index = self.segments.partition_point(|segment| segment.end < end);
+        let segment = self.segments.get(index).filter(|segment| segment.end == end);
+        segment.is_some_and(|segment| segment.again && segment.fate == Fate::Away)
     }
 
     /// Repetitions on the way.
@@ -406,6 +420,7 @@ impl Board {
         self.segments[index].fate = Fate::Lost;
         self.lost += 1;
         self.total_lost += self.charge_of(&segment);
+        self.lost_again += u64::from(segment.again);
         self.lost_from = self.lost_from.min(number);
     }
 

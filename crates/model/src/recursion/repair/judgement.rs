@@ -50,10 +50,10 @@ impl Repair {
                 }
             }
             Phase::Loss => {
-                let before = self.board.lost();
+                let before = self.board.lost_again();
                 let is_over = self.judge_timeout(sender, news);
                 self.find_losses(sender, now, news.advanced);
-                if self.phase == Phase::Loss && (is_over || self.board.lost() <= before) {
+                if self.phase == Phase::Loss && (is_over || self.board.lost_again() == before) {
                     return;
                 }
                 self.count_duplicates(news);
@@ -92,8 +92,9 @@ impl Repair {
 
     pub(super) fn look_again(&mut self, sender: &mut Sender, now: Ticks) {
         self.look_again = Ticks::NEVER;
+        let before = self.board.total_lost();
         self.find_losses(sender, now, false);
-        if self.board.lost() > 0 && self.phase != Phase::Recovery {
+        if self.board.total_lost() > before && self.phase != Phase::Recovery {
             self.enter_recovery(sender);
             self.reduce(sender, self.mss, false);
         }
@@ -104,7 +105,7 @@ impl Repair {
         self.prepare_undo(sender);
         sender.probe = None;
         self.recover = sender.next;
-        let before = sender.window.size;
+        let (before, flight) = (sender.window.size, self.flight_size(sender));
         self.reduce_window(sender);
         self.phase = Phase::Recovery;
         if self.bbr.is_some() || sender.window.is_fixed() {
@@ -112,7 +113,7 @@ impl Repair {
             return;
         }
         let unit = if self.habits.counts_segments { self.mss } else { 1 };
-        self.reduction = Some(Reduction::new((self.mss, unit), before, sender.window.size));
+        self.reduction = Some(Reduction::new((self.mss, unit), flight, sender.window.size));
         sender.window.set(before);
     }
 
@@ -149,8 +150,8 @@ impl Repair {
 
     fn acked(&self, sender: &Sender, now: Ticks, news: &News, bytes: u64) -> Acked {
         let smoothed = sender.rtt.smoothed().unwrap_or_default();
-        let rtt = news.round_trip.map_or(smoothed, |(_, least)| least);
-        Acked { now, bytes, rtt, up_to: sender.acknowledged, next: sender.next }
+        let rtt = news.round_trip.map(|(_, least)| least);
+        Acked { now, bytes, rtt, smoothed, up_to: sender.acknowledged, next: sender.next }
     }
 
     /// BBR sees how fast data is delivered.

@@ -117,7 +117,9 @@ impl Repair {
         let (window, threshold) = (sender.window.size, sender.window.threshold());
         // A window that has grown beyond the threshold says that more is possible (tcp_current_ssthresh()).
         let threshold = threshold.map(|threshold| threshold.max(window / 4 * 3));
-        let needed = Some(self.board.repeated()).filter(|repeated| *repeated > 0);
+        // A probe may arrive twice as well, and is counted unless it is on the way and counts already.
+        let probed = sender.repeating_probe().is_some_and(|end| !self.board.is_repeated(end));
+        let needed = Some(self.board.repeated() + u64::from(probed)).filter(|repeated| *repeated > 0);
         self.needless.before = Some(Before { acknowledged: sender.acknowledged, needed, window, threshold });
     }
 

@@ -29,7 +29,7 @@ impl Repair {
     }
 
     fn time_out(&mut self, sender: &mut Sender, now: Ticks) {
-        (sender.timer, self.look_again, sender.probe) = (Deadline::NEVER, Ticks::NEVER, None);
+        (sender.timer, self.look_again) = (Deadline::NEVER, Ticks::NEVER);
         sender.rtt.back_off();
         let repairs = self.phase != Phase::Open;
         // Once per window of data; by the RFCs also when a fast recovery fails.
@@ -38,15 +38,16 @@ impl Repair {
             Phase::Loss => self.timeouts == 0,
             Phase::Recovery => !self.habits.counts_segments || sender.acknowledged >= self.recover,
         };
+        self.board.lose_all(now, self.habits.rack);
         if reduces {
             self.prepare_undo(sender);
         }
+        sender.probe = None;
         let flight = self.flight_size(sender);
         match &mut self.bbr {
             Some(bbr) => bbr.on_timeout(!reduces),
             None => sender.window.on_timeout(flight, !reduces),
         }
-        self.board.lose_all(now, !self.habits.emulates_sack);
         self.duplicates = 0;
         sender.window.assign(self.in_network() + self.mss);
         if let Some(bbr) = &mut self.bbr {
