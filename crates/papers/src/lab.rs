@@ -3,9 +3,9 @@
 //! What figures share is simulated once. Experiments have the same seed, so that users want the same in all of them.
 
 use crate::nz_us_2000;
-use farhop_results::{Architecture, Load, Row};
+use farhop_results::{Architecture, ConnectionSeries, Load, Row};
 use farhop_scenario::Scenario;
-use farhop_sim::Population;
+use farhop_sim::{Population, Simulation, TraceFiles, simulate, simulate_traced};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -23,6 +23,9 @@ pub enum Effort {
 
 /// Seed of all experiments.
 const SEED: u64 = 1;
+
+/// Why there is no page load.
+const HAS_USERS: &str = "the scenario has users";
 
 /// What one experiment says, or why there is none.
 pub(crate) type Found<T> = Result<Rc<T>, String>;
@@ -90,15 +93,33 @@ impl<'a> Lab<'a> {
         architecture: Architecture,
         changes: &[String],
     ) -> Result<(Load, Row), String> {
-        let mut simulation = simulated(scenario, architecture, changes)?;
+        let mut simulation = simulated(scenario, architecture, changes, |scenario| simulate(scenario, SEED))?;
         let (load, row) = (simulation.loads.drain(..).next(), simulation.rows.pop());
-        load.zip(row).ok_or_else(|| "the scenario has users".to_owned())
+        load.zip(row).ok_or_else(|| HAS_USERS.to_owned())
+    }
+
+    /// One page load, and what happens on its first connection.
+    pub(crate) fn trace(
+        &mut self,
+        scenario: &str,
+        architecture: Architecture,
+        changes: &[String],
+    ) -> Result<(Load, ConnectionSeries), String> {
+        let mut connections = Vec::new();
+        let mut simulation = simulated(scenario, architecture, changes, |scenario| {
+            let (simulation, summary) = simulate_traced(scenario, SEED, TraceFiles::nowhere(), &mut |_| {});
+            connections = summary.series.connections;
+            simulation
+        })?;
+        let load = simulation.loads.drain(..).next().ok_or_else(|| HAS_USERS.to_owned())?;
+        let first = connections.drain(..).next().ok_or_else(|| "nothing is sent over TCP".to_owned())?;
+        Ok((load, first))
     }
 }
 
 /// What users meet there.
 fn users((scenario, architecture, changes): &Setup) -> Result<Population, String> {
-    let mut simulation = simulated(scenario, *architecture, changes)?;
+    let mut simulation = simulated(scenario, *architecture, changes, |scenario| simulate(scenario, SEED))?;
     simulation.populations.pop().ok_or_else(|| "the scenario has no users".to_owned())
 }
 
@@ -130,9 +151,13 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(all: &[T], f: impl Fn(&T) -> R + Syn
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn simulated(name: &str, architecture: Architecture, changes: &[String]) -> Result<farhop_sim::Simulation, String> {
-    let scenario = scenario(name, architecture, changes)?;
-    let simulation = farhop_sim::simulate(&scenario, SEED);
+fn simulated(
+    name: &str,
+    architecture: Architecture,
+    changes: &[String],
+    simulate: impl FnOnce(&Scenario) -> Simulation,
+) -> Result<Simulation, String> {
+    let simulation = simulate(&scenario(name, architecture, changes)?);
     match simulation.gaps.first() {
         Some(gap) => Err(format!("{architecture} cannot be simulated: {}", gap.reason)),
         None => Ok(simulation),

@@ -91,7 +91,7 @@ fn no_two_series_of_a_plot_look_alike() {
             .chain(many(Origin::Text, 9))
             .collect(),
         (0..12)
-            .flat_map(|_| [Origin::Formula, Origin::Mended, Origin::Simulated, Origin::Text])
+            .flat_map(|_| [Origin::Formula, Origin::Mended, Origin::Simulated, Origin::Text, Origin::Events])
             .flat_map(|origin| many(origin, 1))
             .collect(),
     ];

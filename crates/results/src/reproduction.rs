@@ -106,6 +106,8 @@ pub enum Origin {
     Text,
     /// The simulator.
     Simulated,
+    /// Single events of a simulation, which no line joins.
+    Events,
 }
 
 impl Origin {
@@ -116,6 +118,7 @@ impl Origin {
             Self::Mended => "mended",
             Self::Text => "text",
             Self::Simulated => "simulated",
+            Self::Events => "events",
         }
     }
 }

@@ -35,6 +35,9 @@ pub struct ConnectionSeries {
     pub sent: Vec<SegmentPoint>,
     /// Data sent again.
     pub retransmitted: Vec<SegmentPoint>,
+    /// Acknowledgements as they reached the sender.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledged: Vec<SegmentPoint>,
 }
 
 /// What a sender may and does have on the way.
@@ -50,11 +53,11 @@ pub struct WindowPoint {
     pub in_flight_bytes: u64,
 }
 
-/// A segment as it was sent.
+/// A segment as it was sent, or what an acknowledgement says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SegmentPoint {
     /// Since the run began, in s.
     pub t_s: f64,
-    /// The sequence number after its last byte; the first byte has number 1.
+    /// The sequence number after its last byte, or the next one that is expected; the first byte has number 1.
     pub sequence: u64,
 }

@@ -246,6 +246,14 @@ fn series_tell_of_windows_queues_and_segments_sent_again() {
     let series = &traced.summary.series;
     assert_eq!((series.connections.len(), series.connections[0].direction.as_str()), (6, "down"));
     assert!(series.connections.iter().any(|connection| !connection.retransmitted.is_empty()));
+    let acknowledged: Vec<f64> =
+        windows.iter().filter(|line| line[1] == "0" && line[2] == "down").map(|line| number(&line[7])).collect();
+    assert!(acknowledged.is_sorted() && acknowledged.last().is_some_and(|last| *last > 14480.0));
+    for connection in &series.connections {
+        let end = |points: &[farhop_results::SegmentPoint]| points.last().map(|point| point.sequence);
+        assert!(end(&connection.acknowledged).is_some());
+        assert!(end(&connection.acknowledged) <= end(&connection.sent), "{connection:?}");
+    }
     assert!(series.queue.iter().map(|point| point.down_bytes).max() == Some(largest as u64));
 }
 

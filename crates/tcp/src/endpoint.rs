@@ -9,7 +9,7 @@
 use crate::receiver::Receiver;
 use crate::sender::{Sender, earliest};
 use crate::sent::Piece;
-use crate::{Codepoint, CongestionControl, Segment, TcpConfig, TcpError};
+use crate::{Codepoint, CongestionControl, Segment, Sequence, TcpConfig, TcpError};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -60,6 +60,8 @@ pub struct SenderState {
     pub in_flight: Bytes,
     /// The smoothed round-trip time (RFC 6298: SRTT); `None` until one was measured.
     pub smoothed_rtt: Option<Duration>,
+    /// The first number that is not acknowledged (RFC 9293: SND.UNA).
+    pub unacknowledged: Sequence,
 }
 
 /// One end of a connection. Fields stand in the order in which memory holds them, here and in what it is made of: what every segment needs is
@@ -321,6 +323,7 @@ impl Endpoint {
             threshold: congestion.threshold(),
             in_flight: self.sender.in_network(),
             smoothed_rtt: rtt.smoothed(),
+            unacknowledged: self.sender.unacknowledged,
         }
     }
 

@@ -66,6 +66,23 @@ pub(super) fn of_latencies(experiment: &Experiment, to: &mut Reproduction) {
     let ours = format!("{proxy:.2} s; HTTP/1.1 {kept:.2} s, a satellite back alone {asymmetric:.2} s");
     said.judge(to, [proxy < kept, proxy < asymmetric], ours);
     of_enhancements(experiment, to);
+    of_mended_satellites(experiment, to);
+}
+
+/// The paper's conclusion.
+fn of_mended_satellites(experiment: &Experiment, to: &mut Reproduction) {
+    let cables = experiment.latency(Way::base());
+    let mended = [("both ways", Way::of(true, "SS", true)), ("back", Way::of(true, "ST", true))];
+    let mended = mended.map(|(name, way)| (name, experiment.latency(way)));
+    let words = mended.map(|(name, latency)| format!("{latency:.2} s with satellites {name}")).join(", ");
+    let said = Said {
+        figure: Figure::Fig(4),
+        claim: "satellites with a proxy and HTTP/1.1 are faster than cables without",
+        why: "what a proxy saves of a round trip over cables is less than the satellite's own round trip, as long as most of a request's \
+              time is the server's",
+    };
+    let ours = format!("{words}; {cables:.2} s with cables and neither");
+    said.judge(to, mended.map(|(_, latency)| latency < cables), ours);
 }
 
 /// What HTTP/1.1 saves over satellites, from load to load.
@@ -127,17 +144,46 @@ pub(super) fn of_buffers(experiment: &Experiment, to: &mut Reproduction) {
 /// Fig 6.
 pub(super) fn of_sessions(experiment: &Experiment, to: &mut Reproduction) {
     let figure = Figure::Fig(6);
-    let more = |slow: &dyn Fn(Way) -> Way, ways: Vec<Way>| -> (Vec<bool>, String) {
-        let count = |way: Way| experiment.of(way)[0].peak_connections;
-        let pairs: Vec<_> = ways.into_iter().map(|way| (count(slow(way)), count(way))).collect();
-        let text = pairs.iter().map(|(more, less)| format!("{more} and {less}")).collect::<Vec<_>>().join(", ");
-        (pairs.iter().map(|(more, less)| more >= less).collect(), format!("{text} at the base load"))
-    };
     let with = |pick: fn(&Way) -> bool| Way::all().into_iter().filter(pick).collect::<Vec<_>>();
-    let (parts, ours) = more(&|way| Way { proxy: false, ..way }, with(|way| way.proxy));
+    let (parts, ours) = more_sessions(experiment, with(|way| way.proxy), |way| Way { proxy: false, ..way });
     let claim = "without a proxy there are more sessions than with one";
     Said { figure, claim, why: "sessions last as long as the link takes" }.judge(to, parts, ours);
-    let (parts, ours) = more(&|way| Way { persistent: true, ..way }, with(|way| !way.persistent));
+    let (parts, ours) = more_sessions(experiment, with(|way| !way.persistent), |way| Way { persistent: true, ..way });
     let claim = "with HTTP/1.1 there are more sessions than with 1.0";
     Said { figure, claim, why: "idle ones stay for 15 s" }.judge(to, parts, ours);
+    let (parts, ours) = at_saturation(experiment, with(|way| !way.proxy));
+    let claim = "without a proxy sessions increase rapidly when the link is saturated";
+    let why = "a request takes longer then; rapidly is faster than the load";
+    Said { figure, claim, why }.judge(to, parts, ours);
+}
+
+/// Whether there are more sessions with what `change` makes of each way than with the way itself, at each load.
+fn more_sessions(experiment: &Experiment, ways: Vec<Way>, change: fn(Way) -> Way) -> (Vec<bool>, String) {
+    let sessions = |way: Way| experiment.of(way).iter().map(|times| times.peak_connections);
+    let pairs: Vec<Vec<_>> = ways.into_iter().map(|way| sessions(change(way)).zip(sessions(way)).collect()).collect();
+    let parts: Vec<bool> = pairs.iter().flatten().map(|(more, less)| more > less).collect();
+    let base = pairs.iter().filter_map(|loads| loads.first()).map(|(more, less)| format!("{more} and {less}"));
+    let base = base.collect::<Vec<_>>().join(", ");
+    let found = parts.iter().filter(|found| **found).count();
+    let words = format!("in {found} of {} runs; {base} at the base load", parts.len());
+    (parts, words)
+}
+
+/// Whether sessions grow faster than the load from one load to the next, where the link drops.
+fn at_saturation(experiment: &Experiment, ways: Vec<Way>) -> (Vec<bool>, String) {
+    let (mut parts, mut words) = (Vec::new(), Vec::new());
+    for way in ways {
+        let runs = experiment.of(way).windows(2).zip(experiment.loads.windows(2));
+        for (runs, loads) in runs.filter(|(runs, _)| runs[1].dropped > 0) {
+            let [before, after] =
+                [&runs[0], &runs[1]].map(|run| u32::try_from(run.peak_connections).unwrap_or(u32::MAX));
+            let (sessions, load) = (f64::from(after) / f64::from(before), f64::from(loads[1]) / f64::from(loads[0]));
+            parts.push(sessions > load);
+            words.push(format!("{sessions:.1} times as many at {load:.1} times the load"));
+        }
+    }
+    if parts.is_empty() {
+        return (vec![false], "no load makes the link drop".to_owned());
+    }
+    (parts, words.join(", "))
 }

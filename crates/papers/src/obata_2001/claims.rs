@@ -5,8 +5,12 @@ use crate::filling::kbit_s;
 use crate::judging::{Points, Said};
 use farhop_model::ModelError;
 use farhop_model::obata_2001::{Readings, throughput};
+use farhop_results::ConnectionSeries;
 use farhop_results::reproduction::{Figure, Reproduction};
 use farhop_units::{Bytes, Rate};
+
+/// Repetitions of which the time is told.
+const SHOWN: usize = 4;
 
 /// A window on a figure's axis.
 fn in_kib(window: f64) -> Bytes {
@@ -99,6 +103,40 @@ pub(super) fn of_utilization(reproduction: &mut Reproduction, saturated: [f64; 2
     let (before, after) = (share(slow, FIG_8), share(fast, FIG_11));
     let ours = format!("{slow:.1} and {fast:.0} kbit/s, {before:.1} and {after:.1} %");
     said.judge(reproduction, [fast > slow, after < before], ours);
+}
+
+/// Fig 9: what losses before the satellite do to a transfer, which makes one of these throughputs of the other, in kbit/s.
+pub(super) fn of_sequence(reproduction: &mut Reproduction, connection: &ConnectionSeries, [free, lossy]: [f64; 2]) {
+    let figure = Figure::Fig(9);
+    let again = &connection.retransmitted;
+    let words: Vec<String> = again.iter().map(|point| format!("{:.1} s", point.t_s)).take(SHOWN).collect();
+    let said = Said {
+        figure,
+        claim: "data segments are dropped before the satellite and sent again",
+        why: "a window of 32 kByte is more than the link and a short queue hold",
+    };
+    said.judge(reproduction, [!again.is_empty()], format!("{} sent again, at {}", again.len(), words.join(", ")));
+    let said = Said {
+        figure,
+        claim: "after the repetitions new data begins in slow start",
+        why: "Reno repairs one of several losses in a window; the others wait for a timer, and slow start follows",
+    };
+    let least = again.first().and_then(|first| {
+        let later = connection.windows.iter().filter(|point| point.t_s >= first.t_s);
+        later.min_by_key(|point| point.window_bytes)
+    });
+    let words = least.map_or_else(
+        || "no loss".to_owned(),
+        |least| format!("the window is {} B at {:.1} s", least.window_bytes, least.t_s),
+    );
+    let slow = least.is_some_and(|least| least.threshold_bytes.is_some_and(|threshold| least.window_bytes < threshold));
+    said.judge(reproduction, [slow], words);
+    let said = Said {
+        figure,
+        claim: "the losses lower the throughput at 32 kByte",
+        why: "a second or more without new data, and a small window after it",
+    };
+    said.judge(reproduction, [lossy < free], format!("{free:.1} kbit/s without losses, {lossy:.1} with"));
 }
 
 #[cfg(test)]

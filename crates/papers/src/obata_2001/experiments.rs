@@ -5,10 +5,9 @@
 
 use super::{FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, Network, THROUGHPUT, WINDOW, claims, experiment_size};
 use crate::filling::{Fill, Plot};
-use crate::judging::Said;
 use crate::lab::{Changes, Lab};
 use farhop_results::reproduction::{Axis, Figure, Origin, Reproduction};
-use farhop_results::{Architecture, Load, Row};
+use farhop_results::{Architecture, ConnectionSeries, Load};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -140,54 +139,57 @@ fn kbit_s(network: Network, size: Bytes, load: &Load) -> Option<f64> {
 
 /// The window whose throughput fell in Fig 8, in KiB.
 const FELL: u64 = 32;
+/// How Fig 9 is read.
+const SEQUENCE: &str = "simulated: 60 s of data as a capture at the server shows it, window of 32 kByte in Fig 8's network; the queue is ours, as \
+                        the paper's is not known";
 /// Queues before the modem, for 32 KiB: without losses, and one that takes all but two of the window's 22 segments and those on the way.
 const QUEUES: [(&str, &str); 2] = [("no losses", "unlimited"), ("a queue of 17 packets", "17 packets")];
 
 /// Fig 9: with 32 kByte two segments are lost before the satellite, and slow start follows.
 fn sequence(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
     let figure = Figure::Fig(9);
-    let mut found: Vec<(Load, Row)> = Vec::new();
+    let mut found: Vec<(f64, ConnectionSeries)> = Vec::new();
     for (name, queue) in QUEUES {
         let mut changes = Run::EXPERIMENT.changes(FIG_8, FELL);
         changes.push(format!("link.down.queue={queue}"));
-        match lab.load(SCENARIO, Architecture::Direct, &changes) {
-            Ok(both) => {
-                let reading = "simulated: what the downlink has delivered, with headers and repetitions; window of 32 kByte in Fig 8's network; \
-                               the queue is ours, as the paper's is not known";
-                let (x, y) = (Axis::linear("time", "s"), Axis::linear("delivered", "kB"));
-                let mut plot = Plot { reproduction: &mut *reproduction, figure, x, y };
-                plot.points(name, Origin::Simulated, reading, delivered(&both.0));
-                found.push(both);
+        match lab.trace(SCENARIO, Architecture::Direct, &changes) {
+            Ok((load, connection)) => {
+                let rate = kbit_s(FIG_8, experiment_size(FIG_8), &load).unwrap_or(f64::NAN);
+                sequence_numbers(reproduction, name, &connection);
+                reproduction.row(figure, format!("throughput, {name} (kbit/s)"), None, rate, SEQUENCE);
+                found.push((rate, connection));
             }
             Err(reason) => reproduction.gap(figure, &reason),
         }
     }
-    if let [(free, _), (lossy, _)] = &found[..] {
-        deterioration(reproduction, free, lossy);
+    if let [(free, _), (lossy, connection)] = &found[..] {
+        let again = connection.retransmitted.len();
+        reproduction.row(figure, format!("segments sent again, {}", QUEUES[1].0), Some(2.0), count(again), SEQUENCE);
+        claims::of_sequence(reproduction, connection, [*free, *lossy]);
     }
 }
 
-fn deterioration(reproduction: &mut Reproduction, free: &Load, lossy: &Load) {
-    let rates = [free, lossy].map(|load| kbit_s(FIG_8, experiment_size(FIG_8), load).unwrap_or(f64::NAN));
-    let reading = "simulated: 60 s of data, window of 32 kByte";
-    for ((name, _), rate) in QUEUES.iter().zip(rates) {
-        reproduction.row(Figure::Fig(9), format!("throughput, {name} (kbit/s)"), None, rate, reading);
+/// What a capture at the server shows of a transfer.
+fn sequence_numbers(reproduction: &mut Reproduction, name: &str, connection: &ConnectionSeries) {
+    let (x, y) = (Axis::linear("time", "s"), Axis::linear("sequence number", "kB"));
+    let ConnectionSeries { sent, retransmitted, acknowledged, .. } = connection;
+    for (what, segments, origin) in [
+        ("sent", sent, Origin::Simulated),
+        ("sent again", retransmitted, Origin::Events),
+        ("acknowledged", acknowledged, Origin::Simulated),
+    ] {
+        let points: Vec<(f64, f64)> = segments.iter().map(|point| (point.t_s, kilobytes(point.sequence))).collect();
+        if !points.is_empty() {
+            let mut plot = Plot { reproduction: &mut *reproduction, figure: Figure::Fig(9), x, y };
+            plot.points(format!("{name}, {what}"), origin, SEQUENCE, points);
+        }
     }
-    let said = Said {
-        figure: Figure::Fig(9),
-        claim: "losses in a queue before the satellite lower the throughput at 32 kByte",
-        why: "Reno repairs one of several losses in a window; the others wait for a timer, and slow start follows",
-    };
-    let ours = format!("{:.1} kbit/s without losses, {:.1} with", rates[0], rates[1]);
-    said.judge(reproduction, [rates[1] < rates[0]], ours);
 }
 
-/// What the downlink has delivered by when, in s and kB.
-fn delivered(load: &Load) -> Vec<(f64, f64)> {
-    let mut sum = 0.0;
-    let samples = load.link.iter().map(|sample| {
-        sum += sample.down_bit_s * sample.span_s / 8000.0;
-        (sample.start_s + sample.span_s, sum)
-    });
-    samples.collect()
+fn kilobytes(bytes: u64) -> f64 {
+    Bytes::new(bytes).bits_f64() / 8000.0
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }

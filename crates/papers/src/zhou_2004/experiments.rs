@@ -210,7 +210,9 @@ fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
         found.push(row);
     }
     if let [end_to_end, split, rwbp] = &found[..] {
-        transport_order(reproduction, &[(TRANSPORTS[0].1, end_to_end), (TRANSPORTS[1].1, split)], rwbp);
+        let tcps = [(TRANSPORTS[0].1, end_to_end), (TRANSPORTS[1].1, split)];
+        transport_order(reproduction, &tcps, rwbp);
+        return_traffic(reproduction, &tcps, rwbp);
         best(reproduction, &found);
     }
 }
@@ -254,6 +256,35 @@ fn transport_order(
     }
 }
 
+/// The abstract: RWBP loads the return channel less than TCP does, and so under every scheme.
+fn return_traffic(
+    reproduction: &mut Reproduction,
+    tcps: &[(&str, &Vec<Found<Population>>)],
+    rwbp: &[Found<Population>],
+) {
+    for (transport, tcp) in tcps {
+        for ((_, mac), pair) in MACS.iter().zip(tcp.iter().zip(rwbp)) {
+            let (Ok(tcp), Ok(rwbp)) = pair else { continue };
+            let share = up_per_page(rwbp) / up_per_page(tcp);
+            claim(
+                reproduction,
+                Figure::Fig(6),
+                format!("RWBP loads the return channel less than {transport} under {mac}"),
+                vec![share < 1.0],
+                format!("{:.0} % of its bytes a page", share * 100.0),
+                "RWBP acknowledges as often, but has no handshakes there, and nothing that is sent again is acknowledged again",
+            );
+        }
+    }
+}
+
+/// What the return channel carries of a page: the share of its rate in all replications, by pages.
+fn up_per_page(population: &Population) -> f64 {
+    let pages = u32::try_from(population.pages.count()).map_or(f64::NAN, f64::from);
+    let replications = u32::try_from(population.pages.means().count()).map_or(f64::NAN, f64::from);
+    population.used[1].unwrap_or(f64::NAN) * replications / pages
+}
+
 /// RWBP with CFDAMA before all others.
 fn best(reproduction: &mut Reproduction, found: &[Vec<Found<Population>>]) {
     let Some(Ok(best)) = found.last().and_then(|row| row.last()) else { return };
@@ -284,6 +315,27 @@ fn acknowledgements(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
         }
     }
     acknowledgements_order(reproduction, &row, "", "fewer ACKs leave more of the return channel to requests");
+    fewer_bytes(reproduction, &row);
+}
+
+/// Table I in the simulation: what a page's return traffic is of that with the highest frequency.
+fn fewer_bytes(reproduction: &mut Reproduction, row: &[Found<Population>]) {
+    let Some(all) = row.iter().map(|found| found.as_deref().ok()).collect::<Option<Vec<_>>>() else { return };
+    let traffic: Vec<f64> = all.iter().map(|population| up_per_page(population)).collect();
+    let reading = "simulated: bytes of the return channel a page, as shares of those with N = 2; published: Table I";
+    for ((every, bytes), (_, _, _, published)) in EVERY.iter().zip(&traffic).zip(super::TABLE_1) {
+        let quantity = format!("return traffic of a page, N = {every}");
+        reproduction.row(Figure::Fig(7), quantity, Some(published), bytes / traffic[0], reading);
+    }
+    let words: Vec<String> = traffic.iter().map(|bytes| format!("{:.0} %", bytes / traffic[0] * 100.0)).collect();
+    claim(
+        reproduction,
+        Figure::Fig(7),
+        "a larger N loads the return channel less".to_owned(),
+        traffic.windows(2).map(|pair| pair[1] < pair[0]).collect(),
+        format!("{} of the bytes a page with N = 2", words.join(", ")),
+        "ACKs are most of what is not requests",
+    );
 }
 
 /// RWBP with each of the frequencies of acknowledgements.

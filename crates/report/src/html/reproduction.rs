@@ -152,6 +152,7 @@ impl Looks {
         match origin {
             Origin::Mended => self.first_free((last..last + LOOKS).map(|place| (colour(place), Look::Dotted))),
             // Simulated points lie beside the formula before them; without formulas they are the lines.
+            Origin::Events => self.mark(|round| colour(last + round)),
             Origin::Simulated if self.has_formulas => self.mark(|round| colour(last + round)),
             Origin::Text => self.mark(|round| format!("c-text{}", again(round))),
             Origin::Formula | Origin::Simulated => {

@@ -46,14 +46,18 @@ fn sequence(series: &TraceSeries) -> String {
     let points = |segments: &[farhop_results::SegmentPoint]| -> Points {
         segments.iter().map(|point| (point.t_s, kilobytes(point.sequence))).collect()
     };
-    let points: Vec<[Points; 2]> = series
-        .connections
-        .iter()
-        .map(|connection| [points(&connection.sent), points(&connection.retransmitted)])
-        .collect();
+    let of_all = |connection: &ConnectionSeries| {
+        let ConnectionSeries { sent, retransmitted, acknowledged, .. } = connection;
+        [sent, retransmitted, acknowledged].map(|segments| points(segments))
+    };
+    let points: Vec<[Points; 3]> = series.connections.iter().map(of_all).collect();
     let mut lines = Vec::new();
-    for (place, (connection, [sent, again])) in series.connections.iter().zip(&points).enumerate() {
+    for (place, (connection, [sent, again, acknowledged])) in series.connections.iter().zip(&points).enumerate() {
         lines.push(line(&name(connection), place, sent));
+        if !acknowledged.is_empty() {
+            let name = format!("{}, acknowledged", name(connection));
+            lines.push(Series { name, colour: colour(place), look: Look::Dotted, points: acknowledged });
+        }
         if !again.is_empty() {
             let name = format!("{}, sent again", name(connection));
             let look = Look::Marks(Shape::ALL[place % Shape::ALL.len()]);

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_words_of_origins_are_those_of_json() {
-        for origin in [Origin::Formula, Origin::Mended, Origin::Text, Origin::Simulated] {
+        for origin in [Origin::Formula, Origin::Mended, Origin::Text, Origin::Simulated, Origin::Events] {
             assert_eq!(serde_json::to_value(origin).unwrap(), origin.word());
         }
     }

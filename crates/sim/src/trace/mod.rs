@@ -46,6 +46,21 @@ pub struct TraceFiles {
     pub segments: Box<dyn Write + Send>,
 }
 
+impl TraceFiles {
+    /// Keeps nothing but what is to be drawn.
+    pub fn nowhere() -> Self {
+        let nothing = || Box::new(io::sink());
+        Self {
+            packets: nothing(),
+            capture: nothing(),
+            queue: nothing(),
+            connections: nothing(),
+            windows: nothing(),
+            segments: nothing(),
+        }
+    }
+}
+
 impl fmt::Debug for TraceFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TraceFiles")
@@ -317,15 +332,7 @@ mod tests {
         let settings = ["page.size=60 MB", "page.objects=1", "http.connections=1"].map(str::to_owned);
         let scenario = farhop_scenario::open("demo", &settings).expect("the assignments are right");
         let packets = Memory::default();
-        let nothing = || Box::new(io::sink());
-        let files = TraceFiles {
-            packets: Box::new(packets.clone()),
-            capture: nothing(),
-            queue: nothing(),
-            connections: nothing(),
-            windows: nothing(),
-            segments: nothing(),
-        };
+        let files = TraceFiles { packets: Box::new(packets.clone()), ..TraceFiles::nowhere() };
         let most = 3_000_000;
         let slot = Slot::new(Tracer::bounded(&scenario, files, most));
         let outcome = page_load::load(&scenario, Architecture::Direct, 1, 0, &slot).expect("it loads");

@@ -50,6 +50,7 @@ struct Drawn {
     windows: Thinned<SenderState>,
     sent: Thinned<Sequence>,
     repeated: Thinned<Sequence>,
+    acknowledged: Thinned<Sequence>,
 }
 
 /// All series.
@@ -89,7 +90,7 @@ impl SeriesTrace {
         )?;
         writeln!(
             files.windows,
-            "t_s,connection,direction,window_bytes,threshold_bytes,in_flight_bytes,smoothed_rtt_s"
+            "t_s,connection,direction,window_bytes,threshold_bytes,in_flight_bytes,smoothed_rtt_s,acknowledged"
         )?;
         writeln!(files.segments, "t_s,connection,direction,sequence,length_bytes,acknowledgment,flags,retransmission")?;
         self.files = Some(files);
@@ -147,20 +148,24 @@ impl SeriesTrace {
         if sender.state.as_ref() == Some(state) {
             return Ok(());
         }
-        sender.state = Some(*state);
-        let SenderState { window, threshold, in_flight, smoothed_rtt } = *state;
+        let before = sender.state.replace(*state).map_or(Sequence::FIRST_BYTE, |state| state.unacknowledged);
+        let SenderState { window, threshold, in_flight, smoothed_rtt, unacknowledged } = *state;
         let threshold = threshold.map(|threshold| threshold.get().to_string()).unwrap_or_default();
         let smoothed_rtt = smoothed_rtt.map(|rtt| format!("{:.6}", rtt.as_secs_f64())).unwrap_or_default();
         let direction = side.direction().word();
         writeln!(
             files.windows,
-            "{},{number},{direction},{},{threshold},{},{smoothed_rtt}",
+            "{},{number},{direction},{},{threshold},{},{smoothed_rtt},{}",
             Seconds(now),
             window.get(),
             in_flight.get(),
+            unacknowledged.number(),
         )?;
         if let Some(drawn) = self.drawn(number, side) {
             drawn.windows.push(now, *state);
+            if unacknowledged > before.max(Sequence::FIRST_BYTE) {
+                drawn.acknowledged.push(now, unacknowledged);
+            }
         }
         Ok(())
     }
@@ -218,8 +223,9 @@ impl SeriesTrace {
 
 impl Drawn {
     fn new() -> Self {
-        let last = |_, last| last;
-        Self { windows: Thinned::new(last), sent: Thinned::new(|_, last| last), repeated: Thinned::new(|_, last| last) }
+        let numbers = || Thinned::new(|_, last| last);
+        let [sent, repeated, acknowledged] = [numbers(), numbers(), numbers()];
+        Self { windows: Thinned::new(|_, last| last), sent, repeated, acknowledged }
     }
 
     fn into_series(self, number: u64, direction: Direction) -> ConnectionSeries {
@@ -236,6 +242,7 @@ impl Drawn {
             windows: self.windows.into_points().into_iter().map(window).collect(),
             sent: self.sent.into_points().into_iter().map(segment).collect(),
             retransmitted: self.repeated.into_points().into_iter().map(segment).collect(),
+            acknowledged: self.acknowledged.into_points().into_iter().map(segment).collect(),
         }
     }
 }
