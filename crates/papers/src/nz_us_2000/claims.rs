@@ -147,7 +147,8 @@ pub(super) fn of_sessions(experiment: &Experiment, to: &mut Reproduction) {
     let with = |pick: fn(&Way) -> bool| Way::all().into_iter().filter(pick).collect::<Vec<_>>();
     let (parts, ours) = more_sessions(experiment, with(|way| way.proxy), |way| Way { proxy: false, ..way });
     let claim = "without a proxy there are more sessions than with one";
-    Said { figure, claim, why: "sessions last as long as the link takes" }.judge(to, parts, ours);
+    let why = "sessions last as long as the link takes; where it is full, what waits behind a proxy holds its sessions open as long";
+    Said { figure, claim, why }.judge(to, parts, ours);
     let (parts, ours) = more_sessions(experiment, with(|way| !way.persistent), |way| Way { persistent: true, ..way });
     let claim = "with HTTP/1.1 there are more sessions than with 1.0";
     Said { figure, claim, why: "idle ones stay for 15 s" }.judge(to, parts, ours);
@@ -169,12 +170,15 @@ fn more_sessions(experiment: &Experiment, ways: Vec<Way>, change: fn(Way) -> Way
     (parts, words)
 }
 
-/// Whether sessions grow faster than the load from one load to the next, where the link drops.
+/// Use of the link from which it counts as saturated.
+const SATURATED: f64 = 0.95;
+
+/// Whether sessions grow faster than the load from one load to the next, where that saturates the link.
 fn at_saturation(experiment: &Experiment, ways: Vec<Way>) -> (Vec<bool>, String) {
     let (mut parts, mut words) = (Vec::new(), Vec::new());
     for way in ways {
         let runs = experiment.of(way).windows(2).zip(experiment.loads.windows(2));
-        for (runs, loads) in runs.filter(|(runs, _)| runs[1].dropped > 0) {
+        for (runs, loads) in runs.filter(|(runs, _)| runs[1].down_used.is_some_and(|used| used >= SATURATED)) {
             let [before, after] =
                 [&runs[0], &runs[1]].map(|run| u32::try_from(run.peak_connections).unwrap_or(u32::MAX));
             let (sessions, load) = (f64::from(after) / f64::from(before), f64::from(loads[1]) / f64::from(loads[0]));
@@ -183,7 +187,7 @@ fn at_saturation(experiment: &Experiment, ways: Vec<Way>) -> (Vec<bool>, String)
         }
     }
     if parts.is_empty() {
-        return (vec![false], "no load makes the link drop".to_owned());
+        return (vec![false], "no load saturates the link".to_owned());
     }
     (parts, words.join(", "))
 }
