@@ -186,8 +186,7 @@ fn losses_before_the_satellite_cost_throughput() {
     assert_eq!(again.len(), 3);
     let rises = |points: &[(f64, f64)]| points.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1);
     assert!(rises(sent) && rises(acknowledged));
-    let before =
-        |points: &[(f64, f64)], at: f64| points.iter().filter(|point| point.0 <= at).map(|point| point.1).last();
+    let before = |points: &[(f64, f64)], at: f64| points.iter().rfind(|point| point.0 <= at).map(|point| point.1);
     let early: Vec<_> = acknowledged.iter().filter(|(at, number)| before(sent, *at) < Some(*number)).collect();
     assert_eq!(early, Vec::<&(f64, f64)>::new(), "only what was sent before");
 }
