@@ -66,7 +66,7 @@ fn count_duplicate(sender: &mut Sender) {
     }
     sender.duplicates += 1;
     // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused.
-    let fresh = sender.plain_reno || sender.unacknowledged >= sender.recover;
+    let fresh = sender.plain_reno || sender.unacknowledged > sender.recover;
     let may_enter = matches!(sender.phase, Phase::Open | Phase::Reduction);
     if may_enter && fresh && sender.duplicates >= DUPLICATE_THRESHOLD as u64 {
         enter(sender);

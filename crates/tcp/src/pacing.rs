@@ -20,6 +20,11 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    /// Time since the last batch or acknowledgement, and since the next one might have left.
+    pub(crate) fn idle(&self, now: Instant) -> Duration {
+        now.since(self.free)
+    }
+
     /// Until when a segment has to wait, if it has to.
     pub(crate) fn wait(&self, now: Instant) -> Option<Instant> {
         Some(self.free).filter(|free| *free > now)

@@ -166,6 +166,16 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_that_was_late_by_less_does_not_lower_the_degree() {
+        let mut reordering = Reordering::new();
+        let degrees = [9, 5, 12].map(|segments| {
+            reordering.overtake_at_least(segments);
+            reordering.degree()
+        });
+        assert_eq!(degrees, [9, 9, 12]);
+    }
+
+    #[test]
     fn overtaking_by_more_than_three_segments_is_usual() {
         assert!(!is_usual(Bytes::ZERO, MSS) && !is_usual(MSS * 3, MSS) && is_usual(MSS * 4, MSS));
     }

@@ -162,9 +162,6 @@ impl Sender {
         self.prepare_undo(marked || self.reduction.is_some());
         self.begin_reduction();
         self.phase = Phase::Recovery;
-        if self.reduction.is_none() {
-            self.repeat_now = true;
-        }
     }
 
     /// tcp_init_cwnd_reduction(): the controller says how far, the acknowledgements how fast.

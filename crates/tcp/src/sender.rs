@@ -283,8 +283,10 @@ impl Sender {
         }
         let (window, calm) = (self.congestion.window(), matches!(self.phase, Phase::Open | Phase::Reduction));
         let room = window.saturating_sub(self.in_network()).min(self.window_edge - self.next);
-        // A third of the window is always worth it (`tcp_tso_win_divisor`).
-        if !calm || room * 3 >= window || self.usage.idle(now) > batch::PATIENCE {
+        // A third of the window is always worth it (`tcp_tso_win_divisor`), and so is what follows nothing. What was paced counts as sent until
+        // the next may leave (tp->tcp_wstamp_ns).
+        let idle = self.usage.idle(now).min(self.pacer.idle(now));
+        if !calm || room * 3 >= window || idle > batch::PATIENCE {
             return false;
         }
         let (Some(first), Some(rtt)) = (self.scoreboard.first_sent(), self.rtt.smoothed()) else { return false };

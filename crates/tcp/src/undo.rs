@@ -68,9 +68,11 @@ impl Needless {
         self.undo.as_ref().is_some_and(|undo| undo.needed == Some(0))
     }
 
-    /// RFC 3522 §3.2 step 5: the acknowledgement answers a segment from before the first repetition.
-    fn is_late_original(&self, echo: u32) -> bool {
-        self.undo.is_some() && self.first_repetition.is_some_and(|first| Timestamps::is_before(echo, first))
+    /// RFC 3522 §3.2 step 5: the acknowledgement answers a segment from before the first repetition, as any does that moves on before there is
+    /// one, if `unrepeated` counts (tcp_packet_delayed()).
+    fn is_late_original(&self, echo: u32, unrepeated: bool) -> bool {
+        let is_late = self.first_repetition.map_or(unrepeated, |first| Timestamps::is_before(echo, first));
+        self.undo.is_some() && is_late
     }
 }
 
@@ -116,9 +118,14 @@ impl Sender {
         needless
     }
 
+    /// Without SACK nothing is known of what was repeated once all is acknowledged that was on the way.
+    fn is_late_original(&self, echo: u32) -> bool {
+        self.needless.is_late_original(echo, self.behavior.sack || self.unacknowledged < self.recover)
+    }
+
     /// The repair is complete: was it needed (tcp_try_undo_recovery())? Returns whether it is over.
     pub(crate) fn end_repair(&mut self, echo: u32) -> bool {
-        if self.needless.all_needless() || self.needless.is_late_original(echo) {
+        if self.needless.all_needless() || self.is_late_original(echo) {
             self.undo();
         } else {
             self.reordering.relax();
@@ -133,7 +140,7 @@ impl Sender {
 
     /// The first hole was filled by a late original (tcp_try_undo_partial()). Returns whether nothing more is to be concluded.
     pub(crate) fn undo_if_partly_late(&mut self, news: &News) -> bool {
-        if !self.needless.is_late_original(news.echo) {
+        if !self.is_late_original(news.echo) {
             return false;
         }
         self.note_late_hole(news.prior_unacknowledged);
@@ -158,7 +165,7 @@ impl Sender {
 
     /// The timeout was needless (tcp_try_undo_loss()); `certain` if F-RTO says so.
     fn undo_loss(&mut self, echo: u32, certain: bool) -> bool {
-        let needless = certain || self.needless.all_needless() || self.needless.is_late_original(echo);
+        let needless = certain || self.needless.all_needless() || self.is_late_original(echo);
         if needless {
             self.scoreboard.find_all();
             self.undo();
@@ -252,8 +259,9 @@ mod tests {
     #[test]
     fn an_echo_from_before_the_first_repetition_shows_a_late_original() {
         let needless = repaired(2);
-        assert!(needless.is_late_original(999) && !needless.is_late_original(1000));
-        assert!(!Needless { undo: None, ..needless }.is_late_original(999));
+        assert!(needless.is_late_original(999, false) && !needless.is_late_original(1000, true));
+        assert!(!Needless { undo: None, ..needless }.is_late_original(999, true));
+        assert!(repaired(0).is_late_original(1000, true) && !repaired(0).is_late_original(1000, false));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Sender {
         if waiting <= self.mss || self.batch.is_leaving() || self.probing || !self.is_calm {
             return false;
         }
-        if now.since(self.last_data) > PATIENCE {
+        if now.since(self.last_data.max(self.departs)) > PATIENCE {
             return false;
         }
         let window = self.window.size;

@@ -70,11 +70,6 @@ impl Sender {
         repeats.then_some(self.last_payload)
     }
 
-    /// Whether what ends at `end` is what a probe has sent.
-    pub(super) fn is_probes_end(&self, end: u64) -> bool {
-        matches!(self.probe, Some(Probe::Sent { end: sent, .. }) if sent == end)
-    }
-
     /// Where the segment ends that the probe on the way repeats.
     pub(super) fn repeating_probe(&self) -> Option<u64> {
         match self.probe {

@@ -71,6 +71,8 @@ pub(crate) struct Sender {
     pub(crate) hold: Hold,
     usage: Usage,
     pub(super) last_data: Ticks,
+    /// When what follows it may leave, where it is paced.
+    pub(super) departs: Ticks,
     pub(super) batch: Batch,
     /// New data waits for company, and no loss is known.
     is_deferred: bool,
@@ -122,6 +124,7 @@ impl Sender {
             hold: Hold::Nothing,
             usage: Usage::default(),
             last_data: Ticks::ZERO,
+            departs: Ticks::ZERO,
             batch: Batch::default(),
             is_deferred: false,
             is_calm: true,

@@ -104,6 +104,10 @@ impl Window {
     /// The same while the window was not used: it stays, but its growth is watched.
     pub(crate) fn on_unused_ack(&mut self, ack: &Acked) {
         self.watch(ack);
+        // RFC 9438 §4.2: time in which the window was not used is not part of the stage.
+        if let Control::Cubic { growth: Some(growth), .. } = &mut self.control {
+            growth.pass(ack.now.since(growth.updated));
+        }
     }
 
     /// QUIC's: it counts bytes, has the RFCs' HyStart++ and no kernel's, and is spread over the round trip, in bursts no larger than it
@@ -153,6 +157,8 @@ impl Window {
 
     /// A loss, with `flight` bytes on the way: RFC 5681 equation 4, RFC 9438 §4.6-4.7.
     pub(crate) fn on_loss(&mut self, flight: u64) {
+        // What QUIC's reduces is the window (RFC 9002 §7.3.2).
+        let flight = if self.burst.is_some() { self.size } else { flight };
         let reduced = match &mut self.control {
             Control::Fixed => return,
             Control::Reno { credit } => {
@@ -164,9 +170,7 @@ impl Window {
                 let releases = most.is_some_and(|most| window < most);
                 *most = Some(if releases { window * (1.0 + BETA) / 2.0 } else { window });
                 *growth = None;
-                // What QUIC's reduces is the window (RFC 9002 §7.3.2).
-                let reduced = if self.burst.is_some() { self.size } else { flight };
-                whole_bytes(segments(reduced, 1) * BETA)
+                whole_bytes(segments(flight, 1) * BETA)
             }
             Control::LinuxCubic(cubic) => cubic.on_loss(self.size / self.mss) * self.mss,
         };
@@ -202,7 +206,7 @@ impl Window {
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
         match &mut self.control {
             Control::Fixed => return,
-            Control::Cubic { growth: Some(growth), .. } => growth.start += idle,
+            Control::Cubic { growth: Some(growth), .. } => growth.pass(idle),
             Control::Cubic { .. } | Control::LinuxCubic(_) | Control::Reno { .. } => {}
         }
         self.size = self.size.min(size).max(self.mss);
@@ -280,6 +284,7 @@ impl Window {
             }
             Control::Cubic { growth, most, .. } => {
                 let growth = growth.get_or_insert_with(|| Growth::new(ack.now, window, *most));
+                growth.updated = ack.now;
                 growth.fraction += growth.by_the_rfc(ack, window, segments(bytes, self.mss)) * segments(self.mss, 1);
                 let whole = growth.fraction.floor();
                 growth.fraction -= whole;
@@ -314,6 +319,8 @@ fn whole_bytes(bytes: f64) -> u64 {
 #[derive(Debug, Clone, Copy)]
 struct Growth {
     start: Ticks,
+    /// When the window last grew or might have.
+    updated: Ticks,
     /// Where the plateau lies, in segments, and the time to it: K.
     plateau: f64,
     to_plateau: f64,
@@ -334,7 +341,13 @@ impl Growth {
     fn new(start: Ticks, window: f64, most: Option<f64>) -> Self {
         let plateau = most.unwrap_or(window).max(window);
         let to_plateau = libm::cbrt((plateau - window) / C);
-        Self { start, plateau, to_plateau, reno: window, fraction: 0.0 }
+        Self { start, updated: start, plateau, to_plateau, reno: window, fraction: 0.0 }
+    }
+
+    /// So much time does not count.
+    fn pass(&mut self, span: Ticks) {
+        self.start += span;
+        self.updated += span;
     }
 
     fn cubic(&self, at: Ticks) -> f64 {

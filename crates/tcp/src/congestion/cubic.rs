@@ -26,6 +26,8 @@ const LOW_WINDOW: u64 = 16;
 #[derive(Debug, Clone)]
 struct Epoch {
     start: Instant,
+    /// When the window last grew or might have.
+    updated: Instant,
     /// Where the plateau lies, in segments.
     plateau: f64,
     /// Time from the start to the plateau, in s: K.
@@ -108,6 +110,7 @@ impl Cubic {
         let acked = self.segments(acked);
         let max_window = self.max_window;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max_window));
+        epoch.updated = ack.now;
         let ahead = ack.smoothed.unwrap_or_default();
         let target = epoch.window(ack.now + ahead).clamp(window, 1.5 * window);
         epoch.reno += ALPHA * acked / window;
@@ -164,7 +167,13 @@ impl Epoch {
     /// A stage that begins with `window` segments (§4.2: K; §4.8 and §4.10: without a known plateau it is here).
     fn new(start: Instant, window: f64, max_window: Option<f64>) -> Self {
         let plateau = max_window.unwrap_or(window).max(window);
-        Self { start, plateau, to_plateau: cube_root((plateau - window) / C), reno: window }
+        Self { start, updated: start, plateau, to_plateau: cube_root((plateau - window) / C), reno: window }
+    }
+
+    /// So much time does not count.
+    fn pass(&mut self, span: Duration) {
+        self.start += span;
+        self.updated += span;
     }
 
     /// W_cubic(t).
@@ -210,6 +219,10 @@ impl CongestionControl for Cubic {
 
     fn on_unused_ack(&mut self, ack: &Acknowledged) {
         self.watch_slow_start(ack);
+        // §4.2: time in which the window was not used is not part of the stage.
+        if let Some(epoch) = &mut self.epoch {
+            epoch.pass(ack.now.since(epoch.updated));
+        }
     }
 
     /// RFC 9438 §5.8.
@@ -236,7 +249,7 @@ impl CongestionControl for Cubic {
     fn on_idle(&mut self, window: Bytes, idle: Duration) {
         // §4.2: time without data is not part of the stage.
         if let Some(epoch) = &mut self.epoch {
-            epoch.start += idle;
+            epoch.pass(idle);
         }
         self.start.shrink(window);
     }
@@ -308,6 +321,46 @@ mod tests {
         run(&mut cubic, end, 100);
         let later = cubic.segments(cubic.window());
         assert!((1350.0..1420.0).contains(&later), "{later}");
+    }
+
+    fn ack(ms: u64, smoothed: Duration) -> Acknowledged {
+        let now = Instant::START + Duration::from_millis(ms);
+        let (sequence, next) = (Sequence::SYN, Sequence::FIRST_BYTE);
+        Acknowledged { now, bytes: MSS * 2, rtt: Some(RTT), smoothed: Some(smoothed), sequence, next }
+    }
+
+    #[test]
+    fn time_in_which_the_window_is_not_used_is_not_part_of_the_stage() {
+        let after = |pause_ms: u64| {
+            let mut cubic = Cubic::new(MSS, MSS * 1000, ByteCounting::Unlimited);
+            cubic.on_loss(MSS * 1000);
+            cubic.on_ack(&ack(0, RTT));
+            (1..=pause_ms / 100).for_each(|n| cubic.on_unused_ack(&ack(100 * n, RTT)));
+            (1..=20).for_each(|n| cubic.on_ack(&ack(pause_ms + 100 * n, RTT)));
+            cubic.window()
+        };
+        assert_eq!(after(20_000), after(0));
+    }
+
+    #[test]
+    fn a_longer_smoothed_round_trip_looks_further_ahead() {
+        let grown = |smoothed| {
+            let mut cubic = Cubic::new(MSS, MSS * 1000, ByteCounting::Unlimited);
+            cubic.on_loss(MSS * 1000);
+            (0..20).for_each(|n| cubic.on_ack(&ack(100 * n, smoothed)));
+            cubic.window()
+        };
+        assert!(grown(RTT * 5) > grown(RTT));
+    }
+
+    #[test]
+    fn what_is_reduced_is_what_is_on_the_way() {
+        let reduced = |in_flight| {
+            let mut cubic = Cubic::new(MSS, MSS * 100, ByteCounting::Unlimited);
+            cubic.on_timeout(in_flight, false);
+            cubic.threshold()
+        };
+        assert_eq!([100, 20].map(|segments| reduced(MSS * segments)), [Some(MSS * 70), Some(MSS * 14)]);
     }
 
     #[test]

@@ -125,6 +125,15 @@ fn the_last_of_originals_and_repetitions_is_waited_for() {
     select(&mut board, 160, block(3, 4));
     let waiting = board.lose_overtaken(at(160), Duration::from_millis(100));
     assert_eq!((board.lost(), waiting.pending), (0, Some(at(250))), "the second and third wait less long");
+    // The first is sent again before the others are sent at all.
+    let mut board = sent(1);
+    board.note_least_rtt(Duration::from_millis(100));
+    board.lose_first();
+    board.repeat(at(1));
+    (2..5).for_each(|n| board.push(at(n), piece(n - 1)));
+    select(&mut board, 104, block(3, 4));
+    let waiting = board.lose_overtaken(at(104), Duration::from_millis(100));
+    assert_eq!((board.lost(), waiting.pending), (0, Some(at(203))), "the first waits less long");
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn without_sack_what_a_repair_has_caused_begins_no_other() {
     assert!(leave.iter().all(|segment| *segment > 12), "{leave:?}");
     acknowledge(&mut sender, at(400), 13, None);
     assert_eq!(sender.phase, Phase::Open);
+    assert!(sender.congestion.window() < sender.mss * 10, "nothing shows that it was needless");
     assert!(duplicates(&mut sender, 410, 13, 3).iter().flatten().any(|segment| *segment == 13), "a repair of its own");
 }
 
@@ -400,6 +401,12 @@ fn a_hole_that_a_late_original_fills_shows_by_how_much_it_was_overtaken() {
     assert_eq!(sender.phase, Phase::Recovery);
     acknowledge_of(&mut sender, (at(210), at(100)), 5, None);
     assert_eq!(sender.reordering.degree(), 5);
+    let mut sender = connected(Congestion::Reno, false);
+    sent(&mut sender, at(100));
+    duplicates(&mut sender, 200, 0, 4);
+    sender.reordering.overtake(9);
+    acknowledge_of(&mut sender, (at(210), at(100)), 5, None);
+    assert_eq!(sender.reordering.degree(), 9, "it had been more before");
 }
 
 #[test]
@@ -455,5 +462,100 @@ fn cubic_does_not_grow_a_window_that_is_not_used() {
         assert_eq!(sent(&mut sender, at(100)).len(), 4);
         acknowledge(&mut sender, at(200), 4, None);
         assert_eq!(sender.congestion.window() > before, grows, "{congestion:?}");
+    }
+}
+
+#[test]
+fn what_was_paced_counts_as_sent_until_the_next_may_leave() {
+    let mut sender = connected(Congestion::Bbr, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    sender.congestion.set_window(sender.mss * 11);
+    let waiting = sender.mss * 50;
+    assert!(!sender.defers(at(205), waiting), "105 ms after the last, 70 after the next might have left");
+    sender.pacer.begin(at(205));
+    assert!(sender.defers(at(205), waiting));
+}
+
+#[test]
+fn what_bbr_repeats_is_paced() {
+    let mut sender = connected(Congestion::Bbr, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    sender.pacer.begin(at(230));
+    acknowledge(&mut sender, at(200), 0, Some((1, 5)));
+    assert_eq!(sender.phase, Phase::Recovery);
+    assert_eq!(sent(&mut sender, at(200)), []);
+    assert_eq!(sent(&mut sender, at(230)).first(), Some(&0));
+}
+
+#[test]
+fn a_probe_on_the_way_counts_once_among_what_a_repair_may_have_repeated_in_vain() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.written = Sequence::FIRST_BYTE + sender.mss * 5;
+    sender.accepted = sender.written;
+    assert_eq!(sent(&mut sender, at(100)).len(), 5);
+    sender.send_probe(at(320));
+    assert_eq!(sent(&mut sender, at(320)), [4]);
+    acknowledge(&mut sender, at(350), 0, Some((1, 4)));
+    assert_eq!((sender.phase, sent(&mut sender, at(350))), (Phase::Recovery, vec![0]));
+    let number = |segment: u64| Sequence::FIRST_BYTE + Bytes::new(1448) * segment;
+    let timestamps = Timestamps { value: 0, echo: Timestamps::at(at(350)) };
+    let mut answer = Segment { acknowledgment: Some(number(4)), window: WINDOW, timestamps, ..Segment::default() };
+    answer.add_sack_block(SackBlock { start: number(0), end: number(1) });
+    sender.handle_acknowledgment(at(450), &answer, number(4));
+    assert_eq!(sender.phase, Phase::Recovery, "the probe may have been needed");
+    let mut answer = Segment { acknowledgment: Some(number(4)), window: WINDOW, timestamps, ..Segment::default() };
+    answer.add_sack_block(SackBlock { start: number(4), end: number(5) });
+    answer.add_sack_block(SackBlock { start: number(4), end: number(5) });
+    sender.handle_acknowledgment(at(460), &answer, number(4));
+    assert_eq!(sender.phase, Phase::Open);
+}
+
+#[test]
+fn by_the_rfcs_a_window_that_is_not_used_does_not_decay() {
+    let mut sender = of_profile(Profile::Rfc, Congestion::Cubic);
+    sender.written = Sequence::FIRST_BYTE;
+    sender.accepted = sender.written;
+    let before = sender.mss * 30;
+    sender.congestion.set_window(before);
+    for round in 1..=30 {
+        sender.write(sender.mss);
+        assert_eq!(sent(&mut sender, at(100 * round)), [round - 1]);
+        acknowledge(&mut sender, at(100 * round + 90), round, None);
+    }
+    sender.note_usage(at(60_000));
+    assert_eq!(sender.congestion.window(), before);
+}
+
+#[test]
+fn without_sack_a_repair_of_the_rfcs_begins_beyond_what_the_last_one_had_on_the_way() {
+    let config = TcpConfig { congestion: Congestion::NewReno, sack: false, ..TcpConfig::of(Profile::Rfc) };
+    let mut sender = open(&config);
+    let first = sent(&mut sender, at(100)).len() as u64;
+    sender.time_out(at(1200));
+    assert_eq!(sent(&mut sender, at(1200)), [0]);
+    acknowledge(&mut sender, at(1300), first, None);
+    assert!(sent(&mut sender, at(1300)).len() > 1);
+    assert_eq!(sender.phase, Phase::Open);
+    duplicates(&mut sender, 1310, first, 4);
+    assert_eq!(sender.phase, Phase::Open, "the timeout's repetitions draw these");
+    acknowledge(&mut sender, at(1400), first + 1, None);
+    sent(&mut sender, at(1400));
+    duplicates(&mut sender, 1410, first + 1, 4);
+    assert_eq!(sender.phase, Phase::Recovery);
+}
+
+#[test]
+fn a_hole_that_is_filled_before_it_is_repeated_was_late() {
+    for sack in [true, false] {
+        let mut sender = connected(Congestion::Bbr, sack);
+        assert_eq!(sent(&mut sender, at(100)).len(), 10);
+        sender.pacer.begin(at(230));
+        match sack {
+            true => acknowledge(&mut sender, at(200), 0, Some((1, 5))),
+            false => assert_eq!(duplicates(&mut sender, 200, 0, 4).concat(), []),
+        }
+        assert_eq!(sender.phase, Phase::Recovery);
+        acknowledge(&mut sender, at(220), 5, None);
+        assert_eq!(sender.phase, Phase::Open, "sack: {sack}");
     }
 }

@@ -41,8 +41,8 @@ pub(super) struct Path {
     /// All holes are known (RFC 6675), and what was sent later tells of them (RFC 8985).
     sack: bool,
     rack: bool,
-    /// A loss halves what is on the way (RFC 5681 §3.1), not the window as in Linux.
-    halves_flight: bool,
+    /// A loss reduces what is on the way (RFC 5681 §3.1, RFC 9438 §4.6), not the window as in Linux.
+    reduces_flight: bool,
     /// By how much of what is acknowledged the window grows in slow start, in that after a timeout, and by how many segments in a round trip
     /// after it, where acknowledgements stand for two segments.
     growth: f64,
@@ -64,6 +64,15 @@ enum Kind {
 }
 
 impl Path {
+    /// What a loss leaves of the window, if it does something to it.
+    fn beta(&self) -> Option<f64> {
+        match self.control {
+            Kind::Reno => Some(RENO_BETA),
+            Kind::Cubic => Some(CUBIC_BETA),
+            Kind::Steady | Kind::Set => None,
+        }
+    }
+
     pub(super) fn new(parameters: &Parameters, sender: Side) -> Self {
         let (down, up) = parameters.routes();
         let (way, back) = if sender == Side::Server { (down, up) } else { (up, down) };
@@ -91,7 +100,7 @@ impl Path {
             initial: f64::from(tcp.initial_window),
             most: most.max(1.0),
             sack: tcp.sack || control == Kind::Set,
-            halves_flight: control == Kind::Reno && tcp.profile != Profile::Linux,
+            reduces_flight: matches!(control, Kind::Reno | Kind::Cubic) && tcp.profile != Profile::Linux,
             rack: habits.rack || control == Kind::Set,
             growth: share(habits.counting.is_whole_of(2)),
             growth_after_timeout: share(habits.counting == ByteCounting::Unlimited),
@@ -306,7 +315,7 @@ impl Flow {
         let wait = path.timeout(self.samples) * f64::from(1_u32 << (*backoff).min(MOST_BACKOFF));
         *backoff += 1;
         if !matches!(path.control, Kind::Set | Kind::Steady) {
-            self.threshold = (self.window / 2.0).max(2.0);
+            self.threshold = (path.beta().unwrap_or(1.0) * self.window).max(2.0);
             (self.window, self.cubic, *turn, self.is_after_timeout) = (1.0, None, None, true);
         }
         heard + wait
@@ -314,11 +323,7 @@ impl Flow {
 
     /// The window after a loss: what it was when that was known, reduced; once for all that was sent before that.
     fn recover(&mut self, path: &Path, (count, outcome, left): (u64, Outcome, Left), turn: &mut Option<Turn>) {
-        let beta = match path.control {
-            Kind::Reno => RENO_BETA,
-            Kind::Cubic => CUBIC_BETA,
-            Kind::Steady | Kind::Set => return,
-        };
+        let Some(beta) = path.beta() else { return };
         let known = turn.is_some_and(|turn| float(outcome.before_last) < turn.unaware);
         if known {
             *turn = turn.map(|turn| Turn { cap: self.window, ..turn });
@@ -330,13 +335,14 @@ impl Flow {
         let fresh = ((1.0 + growth) * before).min(float(left.new));
         let flight = float(count) - before + fresh;
         let window = self.window + growth * before;
-        let at_loss = if path.halves_flight { flight.min(window) } else { window }.min(path.most);
+        let window = window.min(path.most);
+        let at_loss = if path.reduces_flight { flight.min(window) } else { window };
         *turn = Some(Turn { cap: fresh + beta * (float(count) - before), unaware: fresh });
         self.window = (beta * at_loss).max(2.0);
         (self.threshold, self.is_after_timeout) = (self.window, false);
         if path.control == Kind::Cubic {
-            let most = if at_loss < self.last_most { at_loss * (1.0 + beta) / 2.0 } else { at_loss };
-            self.last_most = at_loss;
+            let most = if window < self.last_most { window * (1.0 + beta) / 2.0 } else { window };
+            self.last_most = window;
             let k = libm::cbrt((most - self.window).max(0.0) / C);
             self.cubic = Some(Epoch { start: f64::NAN, most, k, reno: self.window });
         }

@@ -50,7 +50,7 @@ impl Repair {
         }
         self.duplicates += 1;
         // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused.
-        let is_fresh = self.habits.plain_reno || sender.acknowledged >= self.recover;
+        let is_fresh = self.habits.plain_reno || sender.acknowledged > self.recover;
         if self.phase == Phase::Open && is_fresh && self.duplicates >= DUPLICATES {
             self.reduce_window(sender);
             self.phase = Phase::Recovery;

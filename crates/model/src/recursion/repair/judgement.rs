@@ -9,8 +9,7 @@ use crate::recursion::window::Acked;
 
 impl Repair {
     pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
-        self.hear_of_repetition(sender, news);
-        self.patience.adapt(self.board.rate.progress());
+        self.hear_of_repetition(news);
         self.judge_probe(sender, news);
         let nothing_is_missing = self.board.arrived() == 0 && self.board.lost() == 0 && self.duplicates == 0;
         let is_calm = self.phase == Phase::Open && nothing_is_missing;
@@ -85,7 +84,10 @@ impl Repair {
             return self.board.lose_passed(DUPLICATES);
         }
         let is_clear = self.phase != Phase::Open || self.board.arrived() as u64 >= DUPLICATES;
-        let patience = if is_clear { Ticks::ZERO } else { self.patience.span(&sender.rtt) };
+        // A quarter of the least round trip: nothing overtakes anything here, so that nothing makes it longer.
+        let rtt = &sender.rtt;
+        let usual = rtt.least.unwrap_or_default().per(4).min(rtt.smoothed().unwrap_or_default());
+        let patience = if is_clear { Ticks::ZERO } else { usual };
         let pending = self.board.lose_overtaken(now, patience);
         self.look_again = pending.map_or(Ticks::NEVER, |at| sender.allowing_expiry(now, at.since(now)));
     }
@@ -108,8 +110,9 @@ impl Repair {
         let (before, flight) = (sender.window.size, self.flight_size(sender));
         self.reduce_window(sender);
         self.phase = Phase::Recovery;
-        if self.bbr.is_some() || sender.window.is_fixed() {
-            self.repeat_now = true;
+        if sender.window.is_fixed() {
+            // What BBR repeats is paced, as all is (tcp_xmit_retransmit_queue()).
+            self.repeat_now = self.bbr.is_none();
             return;
         }
         let unit = if self.habits.counts_segments { self.mss } else { 1 };

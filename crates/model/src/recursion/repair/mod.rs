@@ -32,7 +32,7 @@ use super::ticks::Ticks;
 use bbr::Bbr;
 use board::{Board, Covered, Evidence};
 use incoming::Incoming;
-use needless::{Needless, Patience};
+use needless::Needless;
 use reduction::Reduction;
 
 /// RFC 5681 §3.2: arrivals behind a hole that mean a loss.
@@ -62,7 +62,6 @@ pub(crate) struct Repair {
     timeouts: u32,
     reduction: Option<Reduction>,
     needless: Needless,
-    patience: Patience,
     /// Duplicate acknowledgements without SACK: each says that a segment has left the network.
     duplicates: u64,
     /// Duplicates that mean a loss.
@@ -104,7 +103,6 @@ impl Repair {
             timeouts: 0,
             reduction: None,
             needless: Needless::default(),
-            patience: Patience::default(),
             duplicates: 0,
             degree: DUPLICATES,
             repeat_now: false,

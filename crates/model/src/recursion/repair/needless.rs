@@ -2,7 +2,6 @@
 //! everything repeated has arrived twice (RFC 3708), or after a timeout something arrives that was never sent again (RFC 5682).
 
 use super::{News, Phase, Repair};
-use crate::recursion::habits::RoundTripTime;
 use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
 
@@ -26,44 +25,6 @@ pub(super) struct Needless {
     before: Option<Before>,
     /// The last timeout may have been needless.
     frto: bool,
-}
-
-/// TCP_RACK_RECOVERY_THRESH: repairs for which a widened patience lasts.
-const LASTING: u32 = 16;
-
-/// How long what was overtaken may still arrive: quarters of the least round-trip time, more once repetitions were needless.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    quarters: u64,
-    lasts: u32,
-    heard: bool,
-    widened_at: u64,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { quarters: 1, lasts: 0, heard: false, widened_at: 0 }
-    }
-}
-
-impl Patience {
-    pub(super) fn span(&self, rtt: &RoundTripTime) -> Ticks {
-        let most = rtt.smoothed().unwrap_or_default();
-        rtt.least.unwrap_or_default().per(4).times(self.quarters).min(most)
-    }
-
-    /// Once per round trip (RFC 8985 §6.2 step 4): so much was delivered by now, and when what is acknowledged was sent.
-    pub(super) fn adapt(&mut self, (delivered, prior): (u64, u64)) {
-        if prior < self.widened_at {
-            self.heard = false;
-        }
-        if core::mem::take(&mut self.heard) {
-            self.quarters = (self.quarters + 1).min(255);
-            (self.lasts, self.widened_at) = (LASTING, delivered);
-        } else if self.lasts == 0 {
-            self.quarters = 1;
-        }
-    }
 }
 
 impl Needless {
@@ -93,8 +54,8 @@ impl Needless {
         self.before.is_some_and(|before| before.needed == Some(0))
     }
 
-    fn is_late_original(&self, echo: Ticks) -> bool {
-        self.before.is_some() && self.first_repetition.is_some_and(|first| echo.whole_millis() < first)
+    fn is_late_original(&self, echo: Ticks, unrepeated: bool) -> bool {
+        self.before.is_some() && self.first_repetition.map_or(unrepeated, |first| echo.whole_millis() < first)
     }
 
     pub(super) fn begin_frto(&mut self, on: bool) {
@@ -103,10 +64,10 @@ impl Needless {
 }
 
 impl Repair {
-    pub(super) fn hear_of_repetition(&mut self, sender: &Sender, news: &News) {
-        let Some(end) = news.covered.twice else { return };
-        self.needless.note_twice(end);
-        self.patience.heard |= !sender.is_probes_end(end);
+    pub(super) fn hear_of_repetition(&mut self, news: &News) {
+        if let Some(end) = news.covered.twice {
+            self.needless.note_twice(end);
+        }
     }
 
     /// tcp_init_undo().
@@ -136,18 +97,20 @@ impl Repair {
     pub(super) fn undo_if_all_arrived_twice(&mut self, sender: &mut Sender) -> bool {
         let all = self.needless.all_needless();
         if all {
-            self.patience.lasts = (self.patience.lasts + 1).min(LASTING);
             self.undo(sender);
         }
         all
     }
 
+    /// What is acknowledged was sent before the first repetition, or there is none yet; without SACK nothing is known of it in the end.
+    fn is_late_original(&self, sender: &Sender, echo: Ticks) -> bool {
+        self.needless.is_late_original(echo, self.habits.sack || sender.acknowledged < self.recover)
+    }
+
     /// The repair is complete. Returns whether it is over.
     pub(super) fn end_repair(&mut self, sender: &mut Sender, echo: Ticks) -> bool {
-        if self.needless.all_needless() || self.needless.is_late_original(echo) {
+        if self.needless.all_needless() || self.is_late_original(sender, echo) {
             self.undo(sender);
-        } else {
-            self.patience.lasts = self.patience.lasts.saturating_sub(1);
         }
         if self.holds(sender) {
             self.needless.forget_first();
@@ -159,7 +122,7 @@ impl Repair {
 
     /// The first hole was filled by a late original. Returns whether nothing more is to be concluded.
     pub(super) fn undo_if_partly_late(&mut self, sender: &mut Sender, echo: Ticks) -> bool {
-        if !self.needless.is_late_original(echo) {
+        if !self.is_late_original(sender, echo) {
             return false;
         }
         if self.board.repeated() > 0 {
@@ -173,7 +136,7 @@ impl Repair {
     }
 
     fn undo_loss(&mut self, sender: &mut Sender, echo: Ticks, is_certain: bool) -> bool {
-        let needless = is_certain || self.needless.all_needless() || self.needless.is_late_original(echo);
+        let needless = is_certain || self.needless.all_needless() || self.is_late_original(sender, echo);
         if needless {
             self.board.find_all();
             self.undo(sender);

@@ -73,11 +73,6 @@ impl Rate {
         self.starved_until.is_some()
     }
 
-    /// Delivered in all, and when what is acknowledged now was sent.
-    pub(super) fn progress(&self) -> (u64, u64) {
-        (self.delivered, self.latest.map_or(self.delivered, |(stamp, _)| stamp.delivered))
-    }
-
     /// The sample of an acknowledgement that has brought `news` bytes.
     pub(super) fn sample(&mut self, now: Ticks, news: u64, least_rtt: Ticks) -> Sample {
         if self.starved_until.is_some_and(|until| self.delivered > until) {

@@ -55,6 +55,7 @@ impl Repair {
         sender.network = Some(self.in_network());
         sender.note_packets(self.board.packets());
         (sender.is_calm, sender.oldest) = (self.phase == Phase::Open, self.board.first_sent());
+        sender.departs = self.pacer.free;
         sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
         let goes_on = self.repeat_now || sender.batch.is_leaving();
         let paced = self.paced(sender);
