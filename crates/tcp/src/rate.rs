@@ -52,6 +52,8 @@ pub struct RateSample {
     pub prior_in_flight: Bytes,
     /// See `prior_in_flight`.
     pub in_flight: Bytes,
+    /// How long the pace holds back what is sent next.
+    pub until_departure: Duration,
     /// Whether a loss is being repaired.
     pub repair: Repair,
     /// The smoothed round-trip time.

@@ -64,6 +64,12 @@ impl LinuxCubic {
         (self.most, self.hystart) = (None, HyStart::default());
     }
 
+    /// The same after a timeout that reduces nothing any more (cubictcp_state()).
+    pub(super) fn begin_anew(&mut self) {
+        (self.stage, self.credit) = (None, 0);
+        self.forget();
+    }
+
     /// Time without data is not part of the stage.
     pub(super) fn pause(&mut self, idle: Ticks) {
         if let Some(stage) = &mut self.stage {

@@ -180,6 +180,9 @@ impl Window {
 
     /// A timeout, the first one or `again`; the window is its setter's. Linux forgets what it knew of the path.
     pub(crate) fn on_timeout(&mut self, flight: u64, again: bool) {
+        if let (true, Control::LinuxCubic(cubic)) = (again, &mut self.control) {
+            cubic.begin_anew();
+        }
         if again {
             return;
         }

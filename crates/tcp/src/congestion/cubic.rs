@@ -239,9 +239,12 @@ impl CongestionControl for Cubic {
             self.reduce(in_flight);
             // As Linux does: what was known about this path is forgotten.
             self.max_window = None;
-            if let Exit::Classic(hystart) = &mut self.exit {
-                hystart.reset();
-            }
+        }
+        // Linux forgets it in any case (cubictcp_state()).
+        if let (Some(growth), Exit::Classic(hystart)) = (&mut self.linux, &mut self.exit) {
+            growth.restart();
+            hystart.reset();
+            self.max_window = None;
         }
         self.start.begin_after_timeout();
     }
@@ -351,6 +354,18 @@ mod tests {
             cubic.window()
         };
         assert!(grown(RTT * 5) > grown(RTT));
+    }
+
+    #[test]
+    fn linux_forgets_the_path_at_a_timeout_that_reduces_nothing_more() {
+        let known = |mut cubic: Cubic| {
+            cubic.on_loss(MSS * 100);
+            cubic.on_timeout(MSS * 70, true);
+            (cubic.max_window.is_some(), cubic.threshold())
+        };
+        let (mss, window, counting) = (MSS, MSS * 100, ByteCounting::Unlimited);
+        assert_eq!(known(Cubic::as_in_linux(mss, window, counting)), (false, Some(MSS * 70)));
+        assert_eq!(known(Cubic::new(mss, window, counting)), (true, Some(MSS * 70)));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(super) struct Sight {
     pub(super) newly_lost: u64,
     pub(super) prior_in_flight: u64,
     pub(super) in_flight: u64,
+    /// How long the pace holds back what is sent next; QUIC's is asked for nothing.
+    pub(super) until_departure: Ticks,
     pub(super) in_recovery: bool,
     /// In recovery or after a timeout.
     pub(super) repairs: bool,
@@ -242,7 +244,7 @@ impl Bbr {
     pub(super) fn on_sight(&mut self, sight: &Sight) {
         self.update_rate(sight);
         let (rate, window) = (self.rates.get(), self.window);
-        self.bunches.update(sight, rate, self.round_start, window);
+        self.bunches.update(sight, rate, self.round_start, (window, self.mss));
         self.update_phase(sight);
         self.judge_fullness(sight);
         self.judge_queue(sight);
@@ -274,16 +276,22 @@ impl Bbr {
         let is_long = self.least_rtt.is_some_and(|(rtt, _)| sight.now.since(since) > rtt);
         let is_over = match phase {
             0 => {
-                let in_flight = sight.prior_in_flight + self.mss * self.quantum();
+                let in_flight = self.at_departure(sight, sight.prior_in_flight + self.mss * self.quantum());
                 let target = self.budgeted(self.product(CYCLE[0]));
                 is_long && (sight.newly_lost > 0 || in_flight >= target)
             }
-            1 => is_long || sight.prior_in_flight <= self.budgeted(self.product(UNIT)),
+            1 => is_long || self.at_departure(sight, sight.prior_in_flight) <= self.budgeted(self.product(UNIT)),
             _ => is_long,
         };
         if is_over {
             self.mode = Mode::Cycle { phase: (phase + 1) % CYCLE.len(), since: sight.now };
         }
+    }
+
+    /// What of `in_flight` is still on the way when the next segment may leave (bbr_packets_in_net_at_edt()).
+    fn at_departure(&self, sight: &Sight, in_flight: u64) -> u64 {
+        let delivered = self.rates.get().map_or(0, |rate| carried(rate, sight.until_departure));
+        in_flight.saturating_sub(delivered / self.mss * self.mss)
     }
 
     fn judge_fullness(&mut self, sight: &Sight) {
@@ -303,7 +311,7 @@ impl Bbr {
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && sight.in_flight <= self.budgeted(self.product(UNIT)) {
+        if self.mode == Mode::Drain && self.at_departure(sight, sight.in_flight) <= self.budgeted(self.product(UNIT)) {
             self.begin_cycle(sight.now);
         }
     }
@@ -376,7 +384,7 @@ impl Bbr {
     fn set_target(&mut self, sight: &Sight) {
         let acked = sight.delivered;
         if acked > 0 && !self.conserve(sight) {
-            let extra = if self.is_full { self.bunches.allowance(self.rates.get()) } else { 0 };
+            let extra = if self.is_full { self.bunches.allowance(self.rates.get(), self.mss) } else { 0 };
             let target = self.budgeted(self.product(self.window_gain()).saturating_add(extra));
             if self.is_full {
                 self.window = (self.window + acked).min(target);
@@ -442,7 +450,8 @@ impl Bbr {
 }
 
 impl Bunches {
-    fn update(&mut self, sight: &Sight, rate: Option<Rate>, round_start: bool, window: u64) {
+    /// What is expected is whole segments.
+    fn update(&mut self, sight: &Sight, rate: Option<Rate>, round_start: bool, (window, mss): (u64, u64)) {
         let Some(rate) = rate.filter(|_| sight.delivered > 0 && sight.rate.interval > Ticks::ZERO) else { return };
         if round_start {
             self.rounds += 1;
@@ -450,7 +459,7 @@ impl Bunches {
                 (self.rounds, self.slots) = (0, [0, self.slots[0]]);
             }
         }
-        let mut expected = carried(rate, sight.now.since(self.since));
+        let mut expected = carried(rate, sight.now.since(self.since)) / mss * mss;
         if self.acked <= expected {
             (self.since, self.acked, expected) = (sight.now, 0, 0);
         }
@@ -459,8 +468,8 @@ impl Bunches {
         self.slots[0] = self.slots[0].max(extra);
     }
 
-    fn allowance(&self, rate: Option<Rate>) -> u64 {
-        let most = rate.map_or(0, |rate| carried(rate, MOST_BUNCH));
+    fn allowance(&self, rate: Option<Rate>, mss: u64) -> u64 {
+        let most = rate.map_or(0, |rate| carried(rate, MOST_BUNCH) / mss * mss);
         self.slots[0].max(self.slots[1]).min(most)
     }
 }

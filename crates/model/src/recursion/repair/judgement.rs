@@ -163,6 +163,7 @@ impl Repair {
         let rate = self.board.rate.sample(now, news.covered.delivered, least_rtt);
         let in_flight = self.in_network();
         let (phase, newly_lost) = (self.phase, self.board.total_lost() - news.prior_lost);
+        let until_departure = if sender.window.burst().is_some() { Ticks::ZERO } else { self.pacer.held_back(now) };
         let Some(bbr) = &mut self.bbr else { return };
         bbr.on_sight(&Sight {
             now,
@@ -173,6 +174,7 @@ impl Repair {
             newly_lost,
             prior_in_flight: news.prior_in_flight,
             in_flight,
+            until_departure,
             in_recovery: phase == Phase::Recovery,
             repairs: phase != Phase::Open,
             smoothed_rtt: sender.rtt.smoothed(),

@@ -30,6 +30,11 @@ impl Default for Pacer {
 }
 
 impl Pacer {
+    /// How long the next segment has to wait.
+    pub(super) fn held_back(&self, now: Ticks) -> Ticks {
+        self.free.since(now)
+    }
+
     /// A batch is about to leave, or an acknowledgement without data, which costs nothing but ends what was idle time before.
     fn begin(&mut self, now: Ticks) {
         self.credit = now.since(self.free);

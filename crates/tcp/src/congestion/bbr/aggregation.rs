@@ -1,7 +1,7 @@
 //! Acknowledgements in bunches (bbr_update_ack_aggregation()): how much more is acknowledged at once than the rate explains. The
 //! window has to be larger by that, or the sender falls silent between the bunches.
 
-use super::RateSample;
+use super::{RateSample, whole_units};
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
@@ -27,7 +27,14 @@ impl Aggregation {
         (self.since, self.acked) = (now, Bytes::ZERO);
     }
 
-    pub(super) fn update(&mut self, sample: &RateSample, rate: Option<Rate>, round_start: bool, window: Bytes) {
+    /// An acknowledgement arrived; what is expected is whole segments of `mss`.
+    pub(super) fn update(
+        &mut self,
+        sample: &RateSample,
+        rate: Option<Rate>,
+        round_start: bool,
+        (window, mss): (Bytes, Bytes),
+    ) {
         let Some(rate) = rate.filter(|_| sample.newly_delivered > Bytes::ZERO && !sample.interval.is_zero()) else {
             return;
         };
@@ -38,7 +45,7 @@ impl Aggregation {
                 self.extra = [Bytes::ZERO, self.extra[0]];
             }
         }
-        let mut expected = rate.bytes_in(sample.now.since(self.since));
+        let mut expected = whole_units(rate.bytes_in(sample.now.since(self.since)), mss);
         if self.acked <= expected {
             self.restart(sample.now);
             expected = Bytes::ZERO;
@@ -49,8 +56,8 @@ impl Aggregation {
     }
 
     /// What the window may be larger by (bbr_ack_aggregation_cwnd()).
-    pub(super) fn allowance(&self, rate: Option<Rate>) -> Bytes {
-        let most = rate.map_or(Bytes::ZERO, |rate| rate.bytes_in(MOST));
+    pub(super) fn allowance(&self, rate: Option<Rate>, mss: Bytes) -> Bytes {
+        let most = rate.map_or(Bytes::ZERO, |rate| whole_units(rate.bytes_in(MOST), mss));
         self.extra[0].max(self.extra[1]).min(most)
     }
 }

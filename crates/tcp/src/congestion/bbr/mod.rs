@@ -15,7 +15,7 @@ mod aggregation;
 mod gains;
 mod policer;
 
-use super::{Acknowledged, CongestionControl, RateSample, Repair};
+use super::{Acknowledged, CongestionControl, RateSample, Repair, whole_units};
 use crate::windowed::Windowed;
 use aggregation::Aggregation;
 use farhop_units::random::Stream;
@@ -215,14 +215,22 @@ impl Bbr {
         let over = match gain.cmp(&Gain::ONE) {
             core::cmp::Ordering::Equal => long,
             core::cmp::Ordering::Greater => {
-                let in_flight = sample.prior_in_flight + self.mss * self.quantum();
+                let in_flight = self.at_departure(sample, sample.prior_in_flight + self.mss * self.quantum());
                 long && (sample.newly_lost > Bytes::ZERO || in_flight >= self.target(gain))
             }
-            core::cmp::Ordering::Less => long || sample.prior_in_flight <= self.target(Gain::ONE),
+            core::cmp::Ordering::Less => {
+                long || self.at_departure(sample, sample.prior_in_flight) <= self.target(Gain::ONE)
+            }
         };
         if over {
             self.mode = Mode::ProbeRate { phase: (phase + 1) % CYCLE.len(), since: sample.now };
         }
+    }
+
+    /// What of `in_flight` is still on the way when the next segment may leave (bbr_packets_in_net_at_edt()).
+    fn at_departure(&self, sample: &RateSample, in_flight: Bytes) -> Bytes {
+        let delivered = self.path_rate().map_or(Bytes::ZERO, |rate| rate.bytes_in(sample.until_departure));
+        in_flight.saturating_sub(whole_units(delivered, self.mss))
     }
 
     /// bbr_check_full_bw_reached().
@@ -245,7 +253,7 @@ impl Bbr {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && sample.in_flight <= self.target(Gain::ONE) {
+        if self.mode == Mode::Drain && self.at_departure(sample, sample.in_flight) <= self.target(Gain::ONE) {
             self.probe_rate(sample.now);
         }
     }
@@ -324,7 +332,7 @@ impl Bbr {
     fn set_target_window(&mut self, sample: &RateSample) {
         let acked = sample.newly_delivered;
         if acked > Bytes::ZERO && !self.conserve(sample) {
-            let extra = if self.full { self.aggregation.allowance(self.path_rate()) } else { Bytes::ZERO };
+            let extra = if self.full { self.aggregation.allowance(self.path_rate(), self.mss) } else { Bytes::ZERO };
             let target = self.budgeted(self.product(self.path_rate(), self.window_gain()) + extra);
             if self.full {
                 self.window = (self.window + acked).min(target);
@@ -405,7 +413,7 @@ impl CongestionControl for Bbr {
 
     fn on_sample(&mut self, sample: &RateSample) {
         self.update_rate(sample);
-        self.aggregation.update(sample, self.path_rate(), self.round_start, self.window);
+        self.aggregation.update(sample, self.path_rate(), self.round_start, (self.window, self.mss));
         self.update_phase(sample);
         self.judge_fullness(sample);
         self.judge_queue(sample);

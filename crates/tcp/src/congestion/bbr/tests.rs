@@ -164,6 +164,31 @@ fn in_recovery_a_delivery_lets_out_one_segment_for_a_round_and_then_the_window_r
 }
 
 #[test]
+fn what_is_delivered_until_the_next_segment_leaves_is_not_on_the_way_then() {
+    let mut flow = Flow::new();
+    flow.run(Duration::from_secs(3));
+    let rate = flow.bbr.path_rate().expect("it was measured");
+    let left = |segments: u32| {
+        // A little more than the time of so many.
+        let until_departure = rate.transmission_time(MSS) * segments + Duration::from_micros(1);
+        flow.bbr.at_departure(&RateSample { until_departure, ..RateSample::default() }, MSS * 10)
+    };
+    assert_eq!([0, 3, 12].map(left), [MSS * 10, MSS * 7, Bytes::ZERO]);
+}
+
+#[test]
+fn whole_segments_are_expected() {
+    let mut aggregation = Aggregation::default();
+    let segment = RATE.transmission_time(MSS);
+    for now in [segment * 100, segment * 100 + segment * 9 / 10] {
+        let sample =
+            RateSample { now: Instant::START + now, newly_delivered: MSS, interval: RTT, ..RateSample::default() };
+        aggregation.update(&sample, Some(RATE), false, (MSS * 200, MSS));
+    }
+    assert_eq!(aggregation.allowance(Some(RATE), MSS), MSS * 2, "nine tenths of one are none");
+}
+
+#[test]
 fn acknowledgements_in_bunches_widen_the_window() {
     let mut aggregation = Aggregation::default();
     let sample = |ms: u64, segments: u64| RateSample {
@@ -173,12 +198,12 @@ fn acknowledgements_in_bunches_widen_the_window() {
         ..RateSample::default()
     };
     // A segment per ms is expected; twenty come at once every 20 ms.
-    (1..50).for_each(|bunch| aggregation.update(&sample(bunch * 20, 20), Some(RATE), false, MSS * 200));
-    let extra = aggregation.allowance(Some(RATE));
+    (1..50).for_each(|bunch| aggregation.update(&sample(bunch * 20, 20), Some(RATE), false, (MSS * 200, MSS)));
+    let extra = aggregation.allowance(Some(RATE), MSS);
     assert!((MSS * 19..=MSS * 41).contains(&extra), "{extra}");
     let mut smooth = Aggregation::default();
-    (1..500).for_each(|ms| smooth.update(&sample(ms, 1), Some(RATE), false, MSS * 200));
-    assert!(smooth.allowance(Some(RATE)) <= MSS * 2, "{}", smooth.allowance(Some(RATE)));
+    (1..500).for_each(|ms| smooth.update(&sample(ms, 1), Some(RATE), false, (MSS * 200, MSS)));
+    assert!(smooth.allowance(Some(RATE), MSS) <= MSS * 2, "{}", smooth.allowance(Some(RATE), MSS));
 }
 
 #[test]
