@@ -89,7 +89,7 @@ fn what_a_short_queue_drops_is_asked_for_when_the_model_says() {
     let link = ["tcp.profile=rfc", "link.down.rate=4 Mbit/s", "link.down.delay=50 ms", "link.up.delay=50 ms"];
     for (queue, objects, size) in [(2, 8, 20), (4, 8, 3), (4, 28, 20), (8, 28, 3), (12, 8, 20), (20, 28, 3)] {
         // CUBIC's windows follow the clock, so that a microsecond decides what such a queue drops.
-        for (congestion, bound) in [("newreno", 1e-4), ("cubic", 3e-3)] {
+        for (congestion, bound) in [("newreno", 1e-4), ("cubic", 1e-4)] {
             let [queue, objects, size, congestion] = [
                 format!("link.down.queue={queue} packets"),
                 format!("page.objects={objects}"),

@@ -204,6 +204,8 @@ mod tests {
         assert!(!sender.defers(at, MSS), "nothing to be in company with");
         sender.last_data = Ticks::from_millis(97);
         assert!(!sender.defers(at, 200 * MSS), "nothing has left for longer");
+        sender.departs = at;
+        assert!(sender.defers(at, 200 * MSS), "the pace lets the next leave only now");
         sender.last_data = at;
         sender.acknowledged = 40 * MSS;
         assert!(!sender.defers(Ticks::from_millis(99), 200 * MSS), "a third of the window");

@@ -59,15 +59,9 @@ impl LinuxCubic {
         window * BETA.0 / BETA.1
     }
 
-    /// A timeout: what was known of the path is forgotten.
+    /// A timeout: what was known of the path is forgotten (cubictcp_state()).
     pub(super) fn forget(&mut self) {
-        (self.most, self.hystart) = (None, HyStart::default());
-    }
-
-    /// The same after a timeout that reduces nothing any more (cubictcp_state()).
-    pub(super) fn begin_anew(&mut self) {
-        (self.stage, self.credit) = (None, 0);
-        self.forget();
+        *self = Self::default();
     }
 
     /// Time without data is not part of the stage.

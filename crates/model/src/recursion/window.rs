@@ -180,18 +180,14 @@ impl Window {
 
     /// A timeout, the first one or `again`; the window is its setter's. Linux forgets what it knew of the path.
     pub(crate) fn on_timeout(&mut self, flight: u64, again: bool) {
-        if let (true, Control::LinuxCubic(cubic)) = (again, &mut self.control) {
-            cubic.begin_anew();
+        if !again {
+            self.on_loss(flight);
         }
-        if again {
-            return;
-        }
-        self.on_loss(flight);
         self.is_after_timeout = true;
         match &mut self.control {
-            Control::Cubic { most, .. } => *most = None,
             Control::LinuxCubic(cubic) => cubic.forget(),
-            Control::Reno { .. } | Control::Fixed => {}
+            Control::Cubic { most, .. } if !again => *most = None,
+            Control::Cubic { .. } | Control::Reno { .. } | Control::Fixed => {}
         }
     }
 
@@ -491,6 +487,43 @@ mod tests {
         };
         assert_eq!(last_step(ByteCounting::Packets), (MSS / 4, true));
         assert_eq!(last_step(ByteCounting::Segments(2)), (MSS / 2, true));
+    }
+
+    #[test]
+    fn time_in_which_the_window_is_not_used_is_not_part_of_cubics_stage() {
+        let after = |pause_ms: u64| {
+            let mut window = Window::new(Congestion::Cubic, (MSS, 1000 * MSS), ByteCounting::Unlimited, false);
+            window.on_loss(1000 * MSS);
+            window.on_ack(&ack(0, 100, 0));
+            (1..=pause_ms / 100).for_each(|n| window.on_unused_ack(&ack(100 * n, 100, 0)));
+            (1..=20).for_each(|n| window.on_ack(&ack(pause_ms + 100 * n, 100, 0)));
+            window.size
+        };
+        assert_eq!(after(20_000), after(0));
+    }
+
+    #[test]
+    fn linuxs_cubic_forgets_the_path_at_every_timeout() {
+        let grown = |times_out: bool| {
+            let mut window = Window::new(Congestion::Cubic, (MSS, 100 * MSS), ByteCounting::Unlimited, true);
+            window.on_loss(100 * MSS);
+            if times_out {
+                window.on_timeout(70 * MSS, true);
+            }
+            (0..200).for_each(|n| window.on_ack(&ack(50 * n, 100, 0)));
+            window.size
+        };
+        assert_ne!(grown(true), grown(false), "there is no plateau to climb");
+    }
+
+    #[test]
+    fn quics_windows_are_reduced_and_others_flights() {
+        for (congestion, kept) in [(Congestion::Reno, 50), (Congestion::Cubic, 70)] {
+            let mut quic = Window::of_quic(congestion, MSS, 100 * MSS);
+            let mut tcp = Window::new(congestion, (MSS, 100 * MSS), ByteCounting::Unlimited, false);
+            [&mut quic, &mut tcp].map(|window| window.on_loss(20 * MSS));
+            assert_eq!((quic.size, tcp.size), (kept * MSS, kept * MSS / 5), "{congestion:?}");
+        }
     }
 
     #[test]

@@ -154,7 +154,9 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn send(&mut self, place: usize, side: Side, piece: Piece) {
         let now = self.now;
-        let passage = self.route(side).pass(now, piece.payload + HEADERS);
+        let repair = &mut self.buffers.connections[place].end(side).repair;
+        let option = repair.as_mut().map_or(0, |repair| repair.option_bytes());
+        let passage = self.route(side).pass(now, piece.payload + HEADERS + option);
         self.skipping.note(side, passage.found_idle);
         let turns = self.turns;
         let connection = &mut self.buffers.connections[place];

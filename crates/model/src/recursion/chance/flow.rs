@@ -314,8 +314,8 @@ impl Flow {
         }
         let wait = path.timeout(self.samples) * f64::from(1_u32 << (*backoff).min(MOST_BACKOFF));
         *backoff += 1;
-        if !matches!(path.control, Kind::Set | Kind::Steady) {
-            self.threshold = (path.beta().unwrap_or(1.0) * self.window).max(2.0);
+        if let Some(beta) = path.beta() {
+            self.threshold = (beta * self.window).max(2.0);
             (self.window, self.cubic, *turn, self.is_after_timeout) = (1.0, None, None, true);
         }
         heard + wait

@@ -45,7 +45,7 @@ pub(super) struct Sight {
     pub(super) newly_lost: u64,
     pub(super) prior_in_flight: u64,
     pub(super) in_flight: u64,
-    /// How long the pace holds back what is sent next; QUIC's is asked for nothing.
+    /// How long the pace holds back what is sent next.
     pub(super) until_departure: Ticks,
     pub(super) in_recovery: bool,
     /// In recovery or after a timeout.
@@ -471,5 +471,36 @@ impl Bunches {
     fn allowance(&self, rate: Option<Rate>, mss: u64) -> u64 {
         let most = rate.map_or(0, |rate| carried(rate, MOST_BUNCH) / mss * mss);
         self.slots[0].max(self.slots[1]).min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_arrives_until_the_next_segment_leaves_is_not_on_the_way_then() {
+        let mut bbr = Bbr::new(1000, 10_000);
+        // A segment a millisecond.
+        bbr.rates.update(0, 8_000_000);
+        let left = |millis: u64| {
+            let until_departure = Ticks::from_millis(millis) + Ticks::from_micros(500);
+            let sight = Sight {
+                now: Ticks::ZERO,
+                rate: Sample::default(),
+                rtt: None,
+                is_delayed: false,
+                delivered: 0,
+                newly_lost: 0,
+                prior_in_flight: 0,
+                in_flight: 0,
+                until_departure,
+                in_recovery: false,
+                repairs: false,
+                smoothed_rtt: None,
+            };
+            bbr.at_departure(&sight, 10_000)
+        };
+        assert_eq!([0, 3, 12].map(left), [10_000, 7000, 0]);
     }
 }

@@ -7,7 +7,13 @@ pub(crate) struct Incoming {
     islands: Vec<(u64, u64)>,
     /// The last transmission that arrived.
     heard: u32,
+    /// What was known has arrived again, and was not told yet (RFC 2883).
+    twice: bool,
 }
+
+/// Most blocks of a SACK option beside timestamps (RFC 2018 §3), and what one takes with them and without.
+const MOST_BLOCKS: u64 = 3;
+const OPTION: (u64, u64) = (4, 8);
 
 /// What a segment brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +32,7 @@ impl Incoming {
     /// Transmission `order` of the segment from `start` to `end` arrived, with all before `expected` there.
     pub(super) fn take_in(&mut self, (start, end): (u64, u64), order: u32, expected: u64) -> Brought {
         self.heard = order;
+        self.twice |= start < expected || self.islands.iter().any(|island| island.0 <= start && end <= island.1);
         if start > expected {
             self.add((start, end));
             return Brought { bytes: 0, at_once: true };
@@ -41,6 +48,12 @@ impl Incoming {
         self.islands.drain(..count);
         let bytes = reached - expected;
         Brought { bytes, at_once: filling || bytes == 0 }
+    }
+
+    /// What selective acknowledgements add to the packet that leaves now.
+    pub(super) fn option_bytes(&mut self) -> u64 {
+        let blocks = (u64::from(core::mem::take(&mut self.twice)) + self.islands.len() as u64).min(MOST_BLOCKS);
+        if blocks > 0 { OPTION.0 + OPTION.1 * blocks } else { 0 }
     }
 
     fn add(&mut self, new: (u64, u64)) {
@@ -88,5 +101,17 @@ mod tests {
         assert_eq!(bytes(40, 50, 8), (20, true));
         assert_eq!(bytes(60, 70, 9), (10, false));
         assert_eq!(incoming.heard(), 9);
+    }
+
+    #[test]
+    fn what_is_told_selectively_takes_room_in_packets() {
+        let mut incoming = Incoming::default();
+        let mut after = |start: u64, end: u64| {
+            incoming.take_in((start, end), 1, 10);
+            (incoming.option_bytes(), incoming.option_bytes())
+        };
+        assert_eq!([after(20, 30), after(40, 50)], [(12, 12), (20, 20)]);
+        assert_eq!([after(0, 10), after(40, 50)], [(28, 20); 2], "what has come twice is told once");
+        assert_eq!([after(60, 70), after(80, 90)], [(28, 28); 2], "there is room for three");
     }
 }

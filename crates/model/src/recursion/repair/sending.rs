@@ -140,6 +140,11 @@ impl Repair {
         Some(piece)
     }
 
+    /// What selective acknowledgements add to a packet of TCP that leaves now.
+    pub(crate) fn option_bytes(&mut self) -> u64 {
+        if self.habits.sack && !self.habits.grants_quarters { self.incoming.option_bytes() } else { 0 }
+    }
+
     /// An acknowledgement leaves that no data carries.
     pub(crate) fn note_bare_acknowledgment(&mut self, now: Ticks) {
         self.pacer.begin(now);
