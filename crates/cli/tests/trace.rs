@@ -40,7 +40,13 @@ fn a_traced_simulation_is_replayed_and_drawn() {
     assert!(plain.get("series").is_none());
     assert_eq!(results["series"]["connections"].as_array().map(Vec::len), Some(6));
     let report = fs::read_to_string(out.join("report.html")).unwrap();
-    for title in ["What waits for the far link", "Congestion windows", "Time-sequence graph", "sent again"] {
+    for title in [
+        "What waits for the far link",
+        "Congestion windows",
+        "Time-sequence graph",
+        "sent again",
+        "0, down, acknowledged",
+    ] {
         assert!(report.contains(title), "{title} is in the report");
     }
 }

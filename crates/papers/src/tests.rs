@@ -189,6 +189,7 @@ fn losses_before_the_satellite_cost_throughput() {
     let before = |points: &[(f64, f64)], at: f64| points.iter().rfind(|point| point.0 <= at).map(|point| point.1);
     let early: Vec<_> = acknowledged.iter().filter(|(at, number)| before(sent, *at) < Some(*number)).collect();
     assert_eq!(early, Vec::<&(f64, f64)>::new(), "only what was sent before");
+    assert!(acknowledged[0].0 > sent[0].0 + 0.28, "250 and 30 ms later");
 }
 
 #[test]

@@ -129,7 +129,10 @@ pub(super) fn of_sequence(reproduction: &mut Reproduction, connection: &Connecti
         || "no loss".to_owned(),
         |least| format!("the window is {} B at {:.1} s", least.window_bytes, least.t_s),
     );
-    let slow = least.is_some_and(|least| least.threshold_bytes.is_some_and(|threshold| least.window_bytes < threshold));
+    // When what was never sent before follows.
+    let fresh = least.and_then(|least| connection.sent.iter().find(|point| point.t_s > least.t_s));
+    let then = fresh.and_then(|fresh| connection.windows.iter().rfind(|point| point.t_s <= fresh.t_s));
+    let slow = then.is_some_and(|then| then.threshold_bytes.is_some_and(|threshold| then.window_bytes < threshold));
     said.judge(reproduction, [slow], words);
     let said = Said {
         figure,

@@ -237,13 +237,13 @@ impl CongestionControl for Cubic {
     fn on_timeout(&mut self, in_flight: Bytes, again: bool) {
         if !again {
             self.reduce(in_flight);
-            // As Linux does: what was known about this path is forgotten.
-            self.max_window = None;
         }
-        // Linux forgets it in any case (cubictcp_state()).
+        // As Linux does: what was known about this path is forgotten; there at every timeout (cubictcp_state()).
         if let (Some(growth), Exit::Classic(hystart)) = (&mut self.linux, &mut self.exit) {
             growth.restart();
             hystart.reset();
+            self.max_window = None;
+        } else if !again {
             self.max_window = None;
         }
         self.start.begin_after_timeout();

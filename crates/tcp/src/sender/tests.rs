@@ -409,14 +409,20 @@ fn a_hole_that_a_late_original_fills_shows_by_how_much_it_was_overtaken() {
     assert_eq!(sender.reordering.degree(), 9, "it had been more before");
 }
 
+/// All that there was, so many segments, has been sent at 100 ms, and at 320 ms the last one again as a probe.
+fn probed(segments: u64) -> Sender {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.written = Sequence::FIRST_BYTE + sender.mss * segments;
+    sender.accepted = sender.written;
+    assert_eq!(sent(&mut sender, at(100)).len() as u64, segments);
+    sender.send_probe(at(320));
+    assert_eq!(sent(&mut sender, at(320)), [segments - 1]);
+    sender
+}
+
 #[test]
 fn a_probe_that_arrives_twice_does_not_make_a_repair_needless() {
-    let mut sender = connected(Congestion::Reno, true);
-    sender.written = Sequence::FIRST_BYTE + sender.mss * 6;
-    sender.accepted = sender.written;
-    assert_eq!(sent(&mut sender, at(100)).len(), 6);
-    sender.send_probe(at(320));
-    assert_eq!(sent(&mut sender, at(320)), [5]);
+    let mut sender = probed(6);
     acknowledge(&mut sender, at(420), 0, Some((4, 6)));
     let repeated = sent(&mut sender, at(420));
     assert!(repeated.contains(&0), "{repeated:?}");
@@ -489,12 +495,7 @@ fn what_bbr_repeats_is_paced() {
 
 #[test]
 fn a_probe_on_the_way_counts_once_among_what_a_repair_may_have_repeated_in_vain() {
-    let mut sender = connected(Congestion::Reno, true);
-    sender.written = Sequence::FIRST_BYTE + sender.mss * 5;
-    sender.accepted = sender.written;
-    assert_eq!(sent(&mut sender, at(100)).len(), 5);
-    sender.send_probe(at(320));
-    assert_eq!(sent(&mut sender, at(320)), [4]);
+    let mut sender = probed(5);
     acknowledge(&mut sender, at(350), 0, Some((1, 4)));
     assert_eq!((sender.phase, sent(&mut sender, at(350))), (Phase::Recovery, vec![0]));
     let number = |segment: u64| Sequence::FIRST_BYTE + Bytes::new(1448) * segment;
