@@ -521,7 +521,8 @@ mod tests {
         for (congestion, kept) in [(Congestion::Reno, 50), (Congestion::Cubic, 70)] {
             let mut quic = Window::of_quic(congestion, MSS, 100 * MSS);
             let mut tcp = Window::new(congestion, (MSS, 100 * MSS), ByteCounting::Unlimited, false);
-            [&mut quic, &mut tcp].map(|window| window.on_loss(20 * MSS));
+            quic.on_loss(20 * MSS);
+            tcp.on_loss(20 * MSS);
             assert_eq!((quic.size, tcp.size), (kept * MSS, kept * MSS / 5), "{congestion:?}");
         }
     }
