@@ -4,7 +4,7 @@
 //! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
 //! timer. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
-//! millisecond and a slack (`tcp_comp_sack_*`); what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
+//! millisecond and a slack (`tcp_comp_sack_*`), or as soon as there might be too many blocks for one; what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
@@ -103,8 +103,9 @@ impl Acknowledger {
         }
     }
 
-    /// Data arrived beyond `expected` (__tcp_ack_snd_check()).
-    pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Option<Duration>) {
+    /// Data arrived beyond `expected`; the shorter of the round trips that this end's receiver and sender have seen, none if the receiver has seen none
+    /// (__tcp_ack_snd_check()).
+    pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Duration) {
         let is_quick = self.quick > 0 && !self.interactive;
         let compresses = matches!(self.behavior.ack, AckPolicy::Linux { .. }) && self.behavior.sack;
         if !compresses || is_quick || self.held_back >= MOST_COMPRESSED {
@@ -118,8 +119,13 @@ impl Acknowledger {
             return self.demand(now);
         }
         self.held_back += 1;
-        let delay = rtt.map_or(COMPRESSION, |rtt| COMPRESSION.min(rtt / COMPRESSION_SHARE)) + COMPRESSION_SLACK;
+        let delay = COMPRESSION.min(rtt / COMPRESSION_SHARE) + COMPRESSION_SLACK;
         self.due = Some(self.due.map_or(now + delay, |due| due.min(now + delay)));
+    }
+
+    /// What is to be said of arrivals out of order waits.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.held_back > 0
     }
 
     /// What has arrived before arrived again (tcp_enter_quickack_mode()).
@@ -280,7 +286,7 @@ mod tests {
             let config = TcpConfig { first_ack: FirstAck::Delayed, sack, ..TcpConfig::of(Profile::Linux) };
             let mut acks = Acknowledger::new(Behavior::of(&config));
             let arrivals = (0..6).filter(|ms| {
-                acks.out_of_order(at(*ms), Sequence::FIRST_BYTE, None);
+                acks.out_of_order(at(*ms), Sequence::FIRST_BYTE, Duration::from_millis(50));
                 let due = acks.due();
                 acks.acknowledged();
                 due != Some(at(*ms))
@@ -356,7 +362,7 @@ mod tests {
         let at = |ms: u64| Instant::START + Duration::from_millis(ms);
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
         let mut due = |ms: u64, expected: Sequence, rtt_ms: u64| {
-            acks.out_of_order(at(ms), expected, Some(Duration::from_millis(rtt_ms)));
+            acks.out_of_order(at(ms), expected, Duration::from_millis(rtt_ms));
             let due = acks.due().expect("it is acknowledged").since(at(ms));
             acks.acknowledged();
             due.as_micros()
@@ -366,7 +372,7 @@ mod tests {
         assert_eq!(due(6, first, 10), 600, "a twentieth of the round trip");
         assert_eq!(due(7, first + MSS, 100), 0, "progress");
         let mut acks = acknowledger(Profile::Rfc, FirstAck::Delayed);
-        (0..9).for_each(|ms| acks.out_of_order(at(ms), first, None));
+        (0..9).for_each(|ms| acks.out_of_order(at(ms), first, Duration::from_millis(50)));
         assert_eq!(acks.due(), Some(at(8)), "RFC 5681 §4.2: at once");
     }
 
@@ -375,7 +381,7 @@ mod tests {
         let at = |ms: u64| Instant::START + Duration::from_millis(ms);
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
         (1..5).for_each(|ms| {
-            acks.out_of_order(at(ms), Sequence::FIRST_BYTE, None);
+            acks.out_of_order(at(ms), Sequence::FIRST_BYTE, Duration::from_millis(50));
             if ms < 4 {
                 acks.acknowledged();
             }

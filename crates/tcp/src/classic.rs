@@ -13,7 +13,7 @@ use farhop_units::Instant;
 pub(crate) fn judge(sender: &mut Sender, now: Instant, news: &News) {
     if news.advanced {
         judge_progress(sender, now, news);
-    } else if news.duplicate && !sender.scoreboard.is_empty() {
+    } else if news.duplicate {
         count_duplicate(sender);
     }
     if news.marked {

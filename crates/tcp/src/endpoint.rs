@@ -218,6 +218,9 @@ impl Endpoint {
                 self.sender.handle_acknowledgment(now, segment, acknowledgment);
             }
         }
+        if self.receiver.is_crowded_by(segment) {
+            self.acknowledge(now);
+        }
         let received = self.receiver.handle_segment(now, segment, &self.sender.rtt);
         self.report_connected(now);
         if received.bytes > Bytes::ZERO {
@@ -354,11 +357,16 @@ impl Endpoint {
             self.rests = self.sender.is_at_rest();
         }
         if self.receiver.ack_due().is_some_and(|due| due <= now) {
-            self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
-            self.sender.pacer.begin(now);
+            self.acknowledge(now);
         }
         self.answering = None;
         self.set_due();
+    }
+
+    /// A segment that is nothing but an acknowledgement.
+    fn acknowledge(&mut self, now: Instant) {
+        self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
+        self.sender.pacer.begin(now);
     }
 
     fn set_due(&mut self) {

@@ -12,6 +12,11 @@ use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
+/// tcp_sack_new_ofo_skb(): blocks that Linux remembers (TCP_NUM_SACKS), and those that an acknowledgement is sure to have room for
+/// (TCP_SACK_BLOCKS_EXPECTED).
+const REMEMBERED: usize = 4;
+const EXPECTED: usize = 2;
+
 /// What a segment brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Received {
@@ -91,6 +96,18 @@ impl Receiver {
         self.window.read_at(runs);
     }
 
+    /// Whether an acknowledgement is held back that has to leave before this segment is taken in: with that there might be no room for all it has
+    /// to say.
+    pub(crate) fn is_crowded_by(&self, segment: &Segment) -> bool {
+        let is_beyond = self.expected.is_some_and(|expected| segment.sequence > expected) && !segment.is_pure_ack();
+        if !self.acks.holds_back() || !is_beyond {
+            return false;
+        }
+        let mut remembered = self.islands.iter().take(REMEMBERED);
+        let grown = remembered.position(|island| segment.sequence <= island.end && island.start <= segment.end());
+        grown.unwrap_or(self.islands.len()) >= EXPECTED
+    }
+
     /// Takes in a segment; `trip` is what the endpoint's own sender has seen of round trips.
     pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment, trip: &RttEstimator) -> Received {
         if segment.syn && self.expected.is_none() {
@@ -123,7 +140,8 @@ impl Receiver {
         let received = self.accept(expected, segment);
         // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
         if segment.sequence > expected && segment.payload > Bytes::ZERO && !received.finished {
-            self.acks.out_of_order(now, expected, self.window.round_trip().or_else(|| trip.smoothed()));
+            let rtt = self.window.round_trip().unwrap_or_default();
+            self.acks.out_of_order(now, expected, trip.smoothed().map_or(rtt, |smoothed| smoothed.min(rtt)));
         } else if segment.end() <= expected && segment.payload > Bytes::ZERO {
             self.acks.arrived_again(now, self.window.promised(expected), self.mss);
         } else if received.bytes == Bytes::ZERO || received.finished || filling {
@@ -245,7 +263,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
+    use crate::{FirstAck, Profile};
 
     /// None has been measured, and the timeout is a second.
     fn trip() -> RttEstimator {
@@ -253,7 +271,11 @@ mod tests {
     }
 
     fn open() -> Receiver {
-        let mut receiver = Receiver::new(&TcpConfig::of(Profile::Linux));
+        open_with(&TcpConfig::of(Profile::Linux))
+    }
+
+    fn open_with(config: &TcpConfig) -> Receiver {
+        let mut receiver = Receiver::new(config);
         let syn = Segment { syn: true, ..Segment::default() };
         assert_eq!(receiver.handle_segment(Instant::START, &syn, &trip()), Received::default());
         receiver
@@ -337,6 +359,35 @@ mod tests {
         assert_eq!(receiver.ack_due(), None);
         bytes(&mut receiver, &data(10, 10));
         assert_eq!(receiver.ack_due(), Some(Instant::START));
+    }
+
+    #[test]
+    fn what_is_held_back_leaves_before_an_acknowledgement_has_no_room_for_it() {
+        // A window that does not grow, so that only the first three arrivals out of order are acknowledged at once.
+        let config = TcpConfig {
+            first_ack: FirstAck::Delayed,
+            max_window: Some(Bytes::new(3000)),
+            ..TcpConfig::of(Profile::Linux)
+        };
+        let mut receiver = open_with(&config);
+        for from in [10, 20, 30] {
+            bytes(&mut receiver, &data(from, 10));
+            assert_eq!(receiver.ack_due(), Some(Instant::START));
+            ack(&mut receiver);
+        }
+        let crowding = |receiver: &Receiver, froms: &[u64]| -> Vec<u64> {
+            froms.iter().copied().filter(|from| receiver.is_crowded_by(&data(*from, 10))).collect()
+        };
+        assert_eq!(crowding(&receiver, &[40, 60, 80]), [], "nothing is held back");
+        bytes(&mut receiver, &data(60, 10));
+        assert_eq!(crowding(&receiver, &[0, 40, 70, 80, 100]), [80, 100], "a third block");
+        bytes(&mut receiver, &data(80, 10));
+        bytes(&mut receiver, &data(100, 10));
+        assert_eq!(crowding(&receiver, &[0, 90, 110, 65]), [65], "the third block");
+        let bare = Segment { acknowledgment: Some(Sequence::FIRST_BYTE), ..data(120, 0) };
+        assert!(!receiver.is_crowded_by(&bare), "brings none");
+        ack(&mut receiver);
+        assert_eq!(crowding(&receiver, &[40, 120]), [], "nothing is held back any more");
     }
 
     #[test]

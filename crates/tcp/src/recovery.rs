@@ -68,11 +68,14 @@ impl Sender {
         if self.nothing_is_out() && self.says_nothing_new(segment, acknowledgment) {
             return;
         }
+        let was_out = !self.scoreboard.is_empty();
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
-        if self.counts_arrivals() {
-            self.hear_of_repetition(&mut news);
+        self.hear_of_repetition(&mut news);
+        if !was_out {
+            self.judge_late(now, &mut news);
+        } else if self.counts_arrivals() {
             self.judge_selective(now, &mut news);
         } else {
             classic::judge(self, now, &news);

@@ -36,6 +36,15 @@ impl Sender {
         }
     }
 
+    /// Nothing was out: a segment that arrives then says no more than that something has arrived twice (tcp_ack(): no_queue). How fast data is
+    /// delivered it does not say: what the other side asks for after a pause is no sample.
+    pub(crate) fn judge_late(&mut self, now: Instant, news: &mut News) {
+        if news.twice.is_some() {
+            self.repair_losses(now, news);
+        }
+        self.judge_probe(news);
+    }
+
     /// RFC 2883: something arrived twice (tcp_check_dsack()). That is a delivery too; and where segments overtake others, a sign that
     /// they were not waited for long enough.
     pub(crate) fn hear_of_repetition(&mut self, news: &mut News) {

@@ -7,7 +7,7 @@
 //! everything after half the largest window.
 //!
 //! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
-//! grow, to twice the congestion window's segments, if the application waits and the congestion window is not filled
+//! grow, to twice the congestion window's segments (three times BBR's), if the application waits and the congestion window is not filled
 //! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
 //! segments (`ss -m` after every acknowledgement, Linux 6.18). Each write is taken to be one call with everything in it.
 
@@ -37,6 +37,8 @@ pub(crate) struct SendBuffer {
     limit: u32,
     /// Unsent bytes of the last piece.
     tail: u32,
+    /// How many windows' segments it has room for.
+    windows: u8,
     /// The application waits for room.
     is_full: bool,
     /// An acknowledgement has arrived since, and the windows have not been looked at.
@@ -63,9 +65,10 @@ pub(crate) struct Filling {
 }
 
 impl SendBuffer {
-    /// Of a connection with this initial window.
-    pub(crate) fn new(initial_window: Bytes, mss: Bytes) -> Self {
-        let mut buffer = Self { limit: 0, tail: 0, is_full: false, may_expand: false };
+    /// Of a connection with this initial window; BBR asks for more room (bbr_sndbuf_expand()).
+    pub(crate) fn new(initial_window: Bytes, mss: Bytes, models_the_path: bool) -> Self {
+        let windows = if models_the_path { 3 } else { 2 };
+        let mut buffer = Self { limit: 0, tail: 0, windows, is_full: false, may_expand: false };
         buffer.expand(initial_window, mss);
         buffer
     }
@@ -77,11 +80,11 @@ impl SendBuffer {
         }
     }
 
-    /// tcp_sndbuf_expand(): twice the segments of the window, each as large as a packet of its own may be in memory.
+    /// tcp_sndbuf_expand(): so often the segments of the window, each as large as a packet of its own may be in memory.
     fn expand(&mut self, window: Bytes, mss: Bytes) {
         let segments = (window.get() / mss.get().max(1)).max(LEAST_SEGMENTS);
         let packet = (mss.get() + TIMESTAMPS + HEADERS + SHARED).next_power_of_two() + DESCRIPTION;
-        let wanted = (2 * segments).saturating_mul(packet);
+        let wanted = (u64::from(self.windows) * segments).saturating_mul(packet);
         self.limit = self.limit.max(small(wanted.min(MOST)));
     }
 
@@ -196,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_new_connection_takes_what_linux_was_seen_to_take() {
-        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
         assert_eq!(buffer.limit, 46_080);
         // Ten segments leave in five pieces, the other 22 wait in one: 51,328 B of memory.
         assert_eq!(buffer.fill(&filling(0, RESPONSE, 10, 64_512)), MSS * 32);
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_taken_when_the_window_is_not_filled() {
-        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
         let left = RESPONSE - buffer.fill(&filling(0, RESPONSE, 10, 64_512));
         buffer.acknowledge();
         let now = filling(20, left, 2, 79_872);
@@ -217,18 +220,18 @@ mod tests {
 
     #[test]
     fn batches_of_two_segments_have_room_for_less_than_the_window() {
-        let mut buffer = SendBuffer::new(MSS * 22, MSS);
+        let mut buffer = SendBuffer::new(MSS * 22, MSS, false);
         assert_eq!(buffer.limit, 101_376);
         // One piece of 45 segments, then batch by batch up to half the largest window, when all leaves; then the buffer is full.
         assert_eq!(buffer.fill(&filling(0, RESPONSE, 95, 155_648)), MSS * 55);
         assert!(buffer.is_full());
         let large = Filling { batch: 45, ..filling(0, RESPONSE, 95, 155_648) };
-        assert_eq!(SendBuffer::new(MSS * 22, MSS).fill(&large), RESPONSE, "batches as large as pieces");
+        assert_eq!(SendBuffer::new(MSS * 22, MSS, false).fill(&large), RESPONSE, "batches as large as pieces");
     }
 
     #[test]
     fn who_found_it_full_waits_for_a_third() {
-        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
         let left = RESPONSE - buffer.fill(&filling(0, RESPONSE, 0, 64_512));
         assert!(!buffer.is_asked(), "nothing was acknowledged");
         let held = |unsent| Filling { unsent: MSS * unsent, ..filling(0, left, 0, 64_512) };
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_that_lets_two_batches_go_lets_the_buffer_grow() {
-        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
         let mut after = |room: u64, window: u64| {
             buffer.note_room(MSS * room, MSS * 2, MSS * window, MSS);
             buffer.limit
@@ -257,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_into_more_packets_leaves_less_room() {
-        let mut buffer = SendBuffer::new(MSS * 10, MSS);
+        let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
         buffer.fill(&filling(0, RESPONSE, 10, 64_512));
         let mut goes_on = |sent| {
             buffer.acknowledge();
@@ -269,8 +272,9 @@ mod tests {
 
     #[test]
     fn a_buffer_does_not_outgrow_the_largest() {
-        let buffer = SendBuffer::new(MSS * 1_000_000, MSS);
+        let buffer = SendBuffer::new(MSS * 1_000_000, MSS, false);
         assert_eq!(u64::from(buffer.limit), MOST);
-        assert_eq!(SendBuffer::new(MSS, MSS).limit, 46_080, "nor is that of a small window smaller");
+        assert_eq!(SendBuffer::new(MSS * 10, MSS, true).limit, 69_120, "BBR's, as getsockopt(SO_SNDBUF) tells it");
+        assert_eq!(SendBuffer::new(MSS, MSS, false).limit, 46_080, "nor is that of a small window smaller");
     }
 }

@@ -105,8 +105,9 @@ impl Sender {
         let behavior = Behavior::of(config);
         let initial_window = config.mss * u64::from(config.initial_window.max(1));
         let congestion = Controller::new(config)?;
-        let measures_rate = behavior.rack || congestion.models_the_path();
-        let buffer = behavior.limits_send_buffer.then(|| SendBuffer::new(initial_window, config.mss));
+        let models = congestion.models_the_path();
+        let measures_rate = behavior.rack || models;
+        let buffer = behavior.limits_send_buffer.then(|| SendBuffer::new(initial_window, config.mss, models));
         Ok(Self {
             behavior,
             timers: behavior.timers,

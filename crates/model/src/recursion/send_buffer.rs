@@ -34,21 +34,24 @@ pub(super) struct SendBuffer {
     /// The writer was stopped; and there was an acknowledgement since.
     pub(super) has_stopped: bool,
     is_asked: bool,
+    /// How many windows it has room for.
+    windows: u8,
 }
 
 impl SendBuffer {
-    /// Of a connection that begins with a window of so many bytes.
-    pub(super) fn new(window: u64, mss: u64) -> Self {
-        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped: false, is_asked: false };
+    /// Of a connection that begins with a window of so many bytes; BBR sets its own and asks for more room.
+    pub(super) fn new(window: u64, mss: u64, sets_window: bool) -> Self {
+        let windows = if sets_window { 3 } else { 2 };
+        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped: false, is_asked: false, windows };
         buffer.grow(window, mss);
         buffer
     }
 
-    /// Twice the window, in packets (tcp_sndbuf_expand()).
+    /// Twice the window, in packets, three times BBR's (tcp_sndbuf_expand()).
     fn grow(&mut self, window: u64, mss: u64) {
         let packet = (mss + OPTIONS + ROOM).next_power_of_two() + DESCRIPTION;
         let segments = (window / mss).max(INITIAL);
-        self.most = self.most.max(segments.saturating_mul(2 * packet).min(MOST));
+        self.most = self.most.max(segments.saturating_mul(u64::from(self.windows) * packet).min(MOST));
     }
 
     pub(super) fn note_batches(&mut self, count: u64) {
@@ -240,7 +243,7 @@ mod tests {
     #[test]
     fn batches_of_two_segments_fill_it_sooner() {
         let mut sender = sender(95, 155_648);
-        sender.buffer = Some(SendBuffer::new(22 * MSS, MSS));
+        sender.buffer = Some(SendBuffer::new(22 * MSS, MSS, false));
         assert_eq!(send_all(&mut sender), 55 * MSS);
         let buffer = sender.buffer.unwrap();
         assert!(buffer.has_stopped && buffer.batches() == 28);
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_half_a_batch_leave_half_of_it() {
-        let mut buffer = SendBuffer::new(10 * MSS, MSS);
+        let mut buffer = SendBuffer::new(10 * MSS, MSS, false);
         (0..20).for_each(|_| buffer.note_batches(1));
         for _ in 0..400 {
             buffer.note_ack(40, 39);

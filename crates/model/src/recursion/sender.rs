@@ -107,7 +107,7 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
         Self {
-            buffer: habits.counts_segments.then(|| SendBuffer::new(window.size, mss)),
+            buffer: habits.counts_segments.then(|| SendBuffer::new(window.size, mss, window.is_fixed())),
             short: Short::default(),
             habits,
             mss,

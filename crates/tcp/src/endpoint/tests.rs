@@ -1,7 +1,7 @@
 //! Ends that send each other segments, and what hosts take for that.
 
 use super::*;
-use crate::{Profile, Sequence};
+use crate::{FirstAck, Profile, Sequence};
 use core::mem::offset_of;
 use farhop_units::Rate;
 
@@ -400,4 +400,31 @@ fn both_syns_of_linux_have_more_options_than_what_follows() {
         assert_eq!(sizes, [syn, syn, 52], "{profile:?}");
         assert_eq!(config.syn_bytes(), Bytes::new(syn));
     }
+}
+
+#[test]
+fn what_is_held_back_leaves_by_itself_before_a_third_block() {
+    let config = TcpConfig {
+        first_ack: FirstAck::Delayed,
+        max_window: Some(Bytes::kb(3)),
+        ..TcpConfig::of(Profile::Linux)
+    };
+    let mut receiver = Endpoint::listen(&config).expect("CUBIC is there");
+    receiver.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+    let first = Sequence::FIRST_BYTE;
+    let data = |from: u64| Segment {
+        sequence: first + Bytes::new(from),
+        acknowledgment: Some(first),
+        payload: Bytes::new(10),
+        ..Segment::default()
+    };
+    receiver.handle_segment(at(100), &Segment { payload: Bytes::ZERO, ..data(0) });
+    segments(&mut receiver);
+    // Three are acknowledged at once, and the fourth is held back; what it says is not all that there would be to say after the sixth.
+    let mut counts = Vec::new();
+    for from in [10, 20, 30, 40, 60, 80] {
+        receiver.handle_segment(at(200), &data(from));
+        counts.push(segments(&mut receiver).iter().map(|ack| ack.sack_blocks().count()).collect::<Vec<_>>());
+    }
+    assert_eq!(counts, [vec![1], vec![1], vec![1], vec![], vec![], vec![2]]);
 }

@@ -437,6 +437,26 @@ fn a_probe_that_arrives_twice_does_not_make_a_repair_needless() {
 }
 
 #[test]
+fn what_has_arrived_twice_is_heard_when_nothing_is_out() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.written = Sequence::FIRST_BYTE + sender.mss * 10;
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    let before = sender.congestion.window();
+    acknowledge(&mut sender, at(200), 0, Some((1, 5)));
+    assert_eq!(sent(&mut sender, at(200)), [0]);
+    acknowledge(&mut sender, at(210), 10, None);
+    assert!(sender.scoreboard.is_empty() && sender.congestion.window() < before);
+    acknowledge(&mut sender, at(300), 10, Some((0, 1)));
+    assert_eq!(sender.congestion.window(), before, "the repair was needless");
+
+    let mut sender = probed(6);
+    acknowledge(&mut sender, at(330), 6, None);
+    assert!(sender.scoreboard.is_empty() && sender.probe.is_some());
+    acknowledge(&mut sender, at(420), 6, Some((5, 6)));
+    assert_eq!(sender.probe, None, "nor was the probe's segment lost");
+}
+
+#[test]
 fn by_the_rfcs_the_flight_is_reduced_in_proportion_however_large_the_window() {
     for (congestion, kept) in [(Congestion::NewReno, 0.5), (Congestion::Cubic, 0.7)] {
         let mut sender = of_profile(Profile::Rfc, congestion);

@@ -4,6 +4,7 @@ use crate::network::{End, Network, Pipe};
 use farhop_tcp::{Congestion, Profile, TcpConfig};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::time::Duration;
 
 fn network(config: &TcpConfig, up: Pipe, down: Pipe) -> Network {
@@ -117,6 +118,24 @@ fn bbr_fills_the_path_without_filling_the_queue() {
     assert!(in_flight < Bytes::kb(600), "{in_flight}");
     let (_, queued) = run(Congestion::Cubic);
     assert!(queued > Bytes::kb(700), "CUBIC fills any queue: {queued}");
+}
+
+#[test]
+fn what_is_asked_for_after_a_pause_begins_no_look_at_an_empty_path_with_bbr() {
+    let config = TcpConfig { congestion: Congestion::Bbr, ..TcpConfig::of(Profile::Linux) };
+    let down = Pipe { rate: Some(Rate::mbps(10)), queue: Some(Bytes::kb(100)), ..Pipe::default() };
+    let mut network = network(&config, Pipe::default(), down);
+    send(&mut network, Bytes::kb(4000));
+    network.run_to(network.now + Duration::from_secs(11));
+    network.write(End::Client, Bytes::new(300));
+    network.run_until(|network| network.seen(End::Server).received == Bytes::new(300));
+    network.write(End::Server, Bytes::kb(4000));
+    let least = Cell::new(network.congestion_window(End::Server));
+    let done = network.run_until(|network| {
+        least.set(least.get().min(network.congestion_window(End::Server)));
+        network.seen(End::Client).received == Bytes::kb(8000)
+    });
+    assert!(done && least.get() > config.mss * 20, "{} of a product of 125 kB", least.get());
 }
 
 proptest! {

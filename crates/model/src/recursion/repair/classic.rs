@@ -9,7 +9,7 @@ impl Repair {
     pub(super) fn judge_by_number(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
         if news.advanced {
             self.judge_progress(sender, now, news);
-        } else if news.duplicate && !self.board.is_empty() {
+        } else if news.duplicate {
             self.count_duplicate(sender);
         }
         if self.bbr.is_some() {

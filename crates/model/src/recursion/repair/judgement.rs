@@ -22,6 +22,15 @@ impl Repair {
         }
     }
 
+    /// Nothing was out: all that can be heard is that something has arrived twice, and nothing of how fast data is delivered (tcp_ack(): no_queue).
+    pub(super) fn judge_late(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
+        self.hear_of_repetition(news);
+        if news.covered.twice.is_some() {
+            self.repair_losses(sender, now, news);
+        }
+        self.judge_probe(sender, news);
+    }
+
     fn repair_losses(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
         match self.phase {
             Phase::Open => self.needless.forget_first(),

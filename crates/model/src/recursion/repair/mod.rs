@@ -132,7 +132,7 @@ impl Repair {
     pub(crate) fn hear(&mut self, sender: &mut Sender, now: Ticks, packet: &Packet) {
         let (ack, is_bare) = (&packet.ack, packet.payload == 0);
         self.new_first = false;
-        let on_the_way = sender.in_flight();
+        let (on_the_way, was_out) = (sender.in_flight(), !self.board.is_empty());
         let moved = sender.update_offer(ack.up_to, ack.offer);
         let mut news = self.take_in(sender, now, ack, u64::from(packet.heard));
         if news.covered.twice.is_some() {
@@ -142,7 +142,9 @@ impl Repair {
         }
         news.duplicate = !news.advanced && !moved && is_bare && news.covered.beyond == 0;
         self.measure(sender, now, &news);
-        if self.counts_arrivals() {
+        if !was_out {
+            self.judge_late(sender, now, &mut news);
+        } else if self.counts_arrivals() {
             self.judge_selective(sender, now, &mut news);
         } else {
             self.judge_by_number(sender, now, &news);
