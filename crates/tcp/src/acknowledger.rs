@@ -14,10 +14,8 @@ use std::time::Duration;
 
 /// TCP_ATO_MIN and TCP_DELACK_MIN.
 const ATO_MIN: Duration = Duration::from_millis(40);
-/// TCP_DELACK_MAX: bound for interactive connections.
-const DELAY_MAX_INTERACTIVE: Duration = Duration::from_millis(200);
-/// Bound for all others: half a second.
-const DELAY_MAX: Duration = Duration::from_millis(500);
+/// A jiffy less than the least timeout (tcp_delack_max()).
+const DELAY_MAX: Duration = Duration::from_millis(196);
 
 /// TCP_FASTRETRANS_THRESH: so many duplicates tell the sender of a loss, and are not held back.
 const TELLING: u32 = 3;
@@ -187,8 +185,7 @@ impl Acknowledger {
         if self.delay <= ATO_MIN {
             return self.delay;
         }
-        let bound = if self.interactive || arrival.push { DELAY_MAX_INTERACTIVE } else { DELAY_MAX };
-        let bound = arrival.trip.smoothed().map_or(bound, |rtt| bound.min(rtt.max(ATO_MIN)));
+        let bound = arrival.trip.smoothed().map_or(DELAY_MAX, |rtt| DELAY_MAX.min(rtt.max(ATO_MIN)));
         self.delay.min(bound)
     }
 
@@ -294,6 +291,15 @@ mod tests {
             arrivals.count()
         };
         assert_eq!((late(true), late(false)), (3, 0));
+    }
+
+    #[test]
+    fn linux_delays_by_less_than_the_least_timeout() {
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
+        assert_eq!(delay(&mut acks, 0, false), 44);
+        // Each delay that ran out doubles the next, to 320 ms.
+        (0..3).for_each(|_| acks.timer_expired(Duration::from_millis(700)));
+        assert_eq!(delay(&mut acks, 400, false), 196 + 4);
     }
 
     #[test]

@@ -11,9 +11,8 @@ use farhop_scenario::TcpConfig;
 
 /// TCP_ATO_MIN.
 const ATO_MIN: Ticks = Ticks::from_millis(40);
-/// TCP_DELACK_MAX, for connections that answer what they receive.
-const DELAY_MAX_ANSWERING: Ticks = Ticks::from_millis(200);
-const DELAY_MAX: Ticks = Ticks::from_millis(500);
+/// A jiffy less than the least timeout (tcp_delack_max()).
+const DELAY_MAX: Ticks = Ticks::from_millis(196);
 /// Largest window that can be expressed (RFC 7323 §2.3).
 const MAX_OFFER: u64 = 1 << 30;
 /// The most that an unscaled SYN can offer.
@@ -200,7 +199,7 @@ impl Receiver {
         if full || (!self.answering && (data.push || self.quick > 0)) {
             return data.now;
         }
-        self.delayed(data.now, self.bounded_delay(data.push, sender.0))
+        self.delayed(data.now, self.bounded_delay(sender.0))
     }
 
     /// When an acknowledgement is due that is to be delayed by `span`. The first time tells when the host's clock ticks.
@@ -234,12 +233,11 @@ impl Receiver {
     }
 
     /// tcp_send_delayed_ack().
-    fn bounded_delay(&self, push: bool, rtt: &RoundTripTime) -> Ticks {
+    fn bounded_delay(&self, rtt: &RoundTripTime) -> Ticks {
         if self.delay <= ATO_MIN {
             return self.delay;
         }
-        let most = if self.answering || push { DELAY_MAX_ANSWERING } else { DELAY_MAX };
-        let most = rtt.smoothed().map_or(most, |rtt| most.min(rtt.max(ATO_MIN)));
+        let most = rtt.smoothed().map_or(DELAY_MAX, |rtt| DELAY_MAX.min(rtt.max(ATO_MIN)));
         self.delay.min(most)
     }
 
@@ -463,6 +461,14 @@ mod tests {
         assert_eq!(delay(&mut receiver(Profile::Rfc, FirstAck::Immediate), 50), 0);
         assert_eq!(delay(&mut receiver(Profile::Bsd1997, FirstAck::Delayed), 50), 150, "its clock ticks at 200");
         assert_eq!(delay(&mut receiver(Profile::Linux, FirstAck::Delayed), 50), 42, "half a jiffy more");
+    }
+
+    #[test]
+    fn linux_delays_by_less_than_the_least_timeout() {
+        let mut receiver = receiver(Profile::Linux, FirstAck::Delayed);
+        assert_eq!(delay(&mut receiver, 50), 42);
+        (0..3).for_each(|_| receiver.delay_ran_out(MS(700)));
+        assert_eq!(delay(&mut receiver, 450), 198, "half a jiffy more than 196 ms");
     }
 
     #[test]
