@@ -41,6 +41,7 @@ pub(crate) const OBATA_2001: Citation = Citation {
         "Every odd segment of a window waits for the next one or the timer, which Eq 1 and 6 leave out (+8 to +23 %); so do ACKs behind \
          earlier ACKs (−8 to +6 % at 4 to 16 kbit/s).",
         "q(−1) is undefined: it counts as no time.",
+        "Nothing is sent again (§3), though a window of 192 kByte is more than the link holds: queues here never drop, but for Fig 9's.",
         "Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms: both are here.",
         "α = 16/15 and 1448/1500 allow 90.5 % utilization, which the text's 94.4 % exceeds.",
         "The figures are lost: only what the text says of them is here as published.",

@@ -10,8 +10,8 @@ pub(crate) type Points = [(f64, f64)];
 /// A formula's y at an experiment's x.
 pub(crate) type Formula<'a> = &'a dyn Fn(f64) -> Result<f64, ModelError>;
 
-/// How far a formula may be from each point of an experiment that it is said to agree with.
-const AGREES: f64 = 0.05;
+/// How far a formula may be from each point of an experiment that it is said to agree with, in %.
+const AGREES: f64 = 5.0;
 
 /// A claim to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -22,25 +22,40 @@ pub(crate) struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// "The first formula is closer to the experiment than the second": by the mean of its errors.
-    pub(crate) fn is_closer(self, to: &mut Reproduction, points: &Points, [first, second]: [Formula<'_>; 2]) {
+    /// "The first formula is closer to the experiment than the second": by the mean of its errors; the first's largest in words, with x in
+    /// this unit.
+    pub(crate) fn is_closer(
+        self,
+        to: &mut Reproduction,
+        points: &Points,
+        unit: &str,
+        [first, second]: [Formula<'_>; 2],
+    ) {
         let [near, far] = [first, second].map(|formula| errors(points, formula));
-        let words = format!("mean error {:.1} % and {:.1} % over {} points", mean(&near), mean(&far), points.len());
+        let all = points.iter().map(|point| (point.0, apart(*point, first)));
+        let largest = all.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()));
+        let largest = largest.map_or_else(String::new, |(x, apart)| {
+            format!(", the first's largest {} at {x:.0} {unit}", percent(apart))
+        });
+        let words =
+            format!("mean error {:.1} % and {:.1} % over {} points{largest}", mean(&near), mean(&far), points.len());
         self.judge(to, [mean(&near) < mean(&far)], words);
     }
 
-    /// "The formula agrees with the experiment": point by point.
-    pub(crate) fn agrees(self, to: &mut Reproduction, points: &Points, formula: Formula<'_>) {
-        let errors = errors(points, formula);
-        let within = |error: &f64| *error <= AGREES * 100.0;
-        let close = errors.iter().filter(|error| within(error)).count();
+    /// "The formula agrees with the experiment": point by point, those in words where it does not, with x in this unit.
+    pub(crate) fn agrees(self, to: &mut Reproduction, points: &Points, unit: &str, formula: Formula<'_>) {
+        let apart: Vec<f64> = points.iter().map(|point| apart(*point, formula)).collect();
+        let missed = points.iter().zip(&apart).filter(|(_, apart)| !is_close(**apart));
+        let missed: Vec<String> = missed.map(|((x, _), apart)| format!("{} at {x:.0}", percent(*apart))).collect();
         let words = format!(
-            "within {:.0} % at {close} of {} points, mean error {:.1} %",
-            AGREES * 100.0,
-            errors.len(),
-            mean(&errors)
+            "within {:.0} % at {} of {} points, mean error {:.1} %{}",
+            AGREES,
+            apart.len() - missed.len(),
+            apart.len(),
+            mean(&errors(points, formula)),
+            if missed.is_empty() { String::new() } else { format!(": {} {unit}", missed.join(", ")) }
         );
-        self.judge(to, errors.iter().map(within), words);
+        self.judge(to, apart.into_iter().map(is_close), words);
     }
 
     /// What was found of the claim's parts.
@@ -49,10 +64,24 @@ impl Said<'_> {
     }
 }
 
-/// How far a formula is from each point, in % of it; where it has no value it is infinitely far.
+/// How far a formula is above a point, in % of it; where it has no value it is infinitely far.
+pub(crate) fn apart((x, y): (f64, f64), formula: Formula<'_>) -> f64 {
+    formula(x).map_or(f64::INFINITY, |ours| (ours / y - 1.0) * 100.0)
+}
+
+/// Whether a formula that is so many % above or below a point agrees with it.
+pub(crate) fn is_close(apart: f64) -> bool {
+    apart.abs() <= AGREES
+}
+
+/// "+63 %", "−5.2 %": with a decimal below ten.
+fn percent(apart: f64) -> String {
+    let decimals = usize::from(apart.abs() < 9.95);
+    format!("{apart:+.decimals$} %").replace('-', "−")
+}
+
 fn errors(points: &Points, formula: Formula<'_>) -> Vec<f64> {
-    let error = |(x, y): &(f64, f64)| formula(*x).map_or(f64::INFINITY, |ours| (ours / y - 1.0).abs() * 100.0);
-    points.iter().map(error).collect()
+    points.iter().map(|point| apart(*point, formula).abs()).collect()
 }
 
 fn mean(errors: &[f64]) -> f64 {
@@ -75,17 +104,22 @@ mod tests {
     #[test]
     fn the_closer_formula_is_the_one_with_the_smaller_errors() {
         let (near, far): (Formula<'_>, Formula<'_>) = (&|x| Ok(x * 10.2), &|x| Ok(x * 9.0));
-        let (verdict, ours) = judged(|said, to| said.is_closer(to, &POINTS, [near, far]));
-        assert_eq!((verdict, &*ours), (Verdict::Holds, "mean error 2.0 % and 10.0 % over 2 points"));
-        assert_eq!(judged(|said, to| said.is_closer(to, &POINTS, [far, near])).0, Verdict::Fails);
+        let (verdict, ours) = judged(|said, to| said.is_closer(to, &POINTS, "kB", [near, far]));
+        let expected = "mean error 2.0 % and 10.0 % over 2 points, the first's largest +2.0 % at 2 kB";
+        assert_eq!((verdict, &*ours), (Verdict::Holds, expected));
+        assert_eq!(judged(|said, to| said.is_closer(to, &POINTS, "kB", [far, near])).0, Verdict::Fails);
     }
 
     #[test]
     fn a_formula_agrees_point_by_point() {
-        let (verdict, ours) = judged(|said, to| said.agrees(to, &POINTS, &|x| Ok(x * x * 10.0)));
-        assert_eq!((verdict, &*ours), (Verdict::InPart, "within 5 % at 1 of 2 points, mean error 50.0 %"));
-        assert_eq!(judged(|said, to| said.agrees(to, &POINTS, &|x| Ok(x * 10.4))).0, Verdict::Holds);
+        let (verdict, ours) = judged(|said, to| said.agrees(to, &POINTS, "kB", &|x| Ok(x * x * 10.0)));
+        let expected = "within 5 % at 1 of 2 points, mean error 50.0 %: +100 % at 2 kB";
+        assert_eq!((verdict, &*ours), (Verdict::InPart, expected));
+        let (verdict, ours) = judged(|said, to| said.agrees(to, &POINTS, "kB", &|x| Ok(x * 10.4)));
+        assert_eq!((verdict, &*ours), (Verdict::Holds, "within 5 % at 2 of 2 points, mean error 4.0 %"));
+        let below = judged(|said, to| said.agrees(to, &POINTS, "kB", &|x| Ok(x * 9.1))).1;
+        assert!(below.ends_with("−9.0 % at 1, −9.0 % at 2 kB"), "{below}");
         let none = |_| Err(ModelError::UnlimitedWindow);
-        assert_eq!(judged(|said, to| said.agrees(to, &POINTS, &none)).0, Verdict::Fails);
+        assert_eq!(judged(|said, to| said.agrees(to, &POINTS, "kB", &none)).0, Verdict::Fails);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Table 1 has 25 ms for the uplink delay that text and Fig 5 have as 30 ms; both are here. "kByte" is 1024 B, for window and file
 //! alike. Simulations send the file of Table 1 (1024 kByte); experiments ran for 60 s, which is read as what the downlink carries then.
+//! The paper assumes that nothing is sent again (§3), so that no queue here drops, but for Fig 9's.
 
 mod claims;
 pub(crate) mod experiments;
@@ -19,8 +20,8 @@ use std::time::Duration;
 const FILE: Bytes = Bytes::kib(1024);
 /// How long experiments ran.
 const EXPERIMENT: Duration = Duration::from_secs(60);
-/// Windows of the simulations, in KiB.
-const SIMULATED: [u32; 7] = [4, 8, 16, 32, 64, 128, 192];
+/// Windows of the simulations, in KiB; there is one more, Eq 13's.
+const SIMULATED: [u64; 7] = [4, 8, 16, 32, 64, 128, 192];
 
 /// One network of the paper.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,31 @@ impl Network {
             ..table_1(Duration::from_millis(self.up_ms), window)
         })
     }
+
+    /// Eq 13's W_th.
+    fn saturation_window(self) -> Option<Segments> {
+        eq13_saturation_window(&self.path(Bytes::kib(64)).ok()?)
+    }
+
+    /// §4.2's windows for simulations: seven, and that at which the throughput saturates.
+    fn simulated_windows(self) -> Vec<Bytes> {
+        let mss = table_1(Duration::ZERO, FILE).mss;
+        let saturation = self.saturation_window().map(|window| in_bytes(window.as_f64() * mss.as_f64()));
+        let mut windows: Vec<Bytes> = SIMULATED.into_iter().map(Bytes::kib).chain(saturation).collect();
+        windows.sort_unstable();
+        windows
+    }
+}
+
+/// Whole ones.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "windows have some kilobytes")]
+fn in_bytes(bytes: f64) -> Bytes {
+    Bytes::new(bytes as u64)
+}
+
+/// A window as the figures' axes have it, in KiB.
+fn in_kib(window: Bytes) -> f64 {
+    window.as_f64() / 1024.0
 }
 
 /// Fig 5's delays; Table 1's third is 25 ms.
@@ -82,7 +108,7 @@ pub(crate) fn reproduce() -> Reproduction {
 
 fn saturation_windows(reproduction: &mut Reproduction) {
     for network in FIG_5 {
-        let window = network.path(Bytes::kib(64)).ok().and_then(|path| eq13_saturation_window(&path));
+        let window = network.saturation_window();
         let quantity = format!("saturation window W_th, uplink {} ms (segments)", network.up_ms);
         let reading = "Eq 13 with P of 1500 B, 2048 and 64 kbit/s; Fig 5's 30 ms are 25 ms in Table 1";
         reproduction.row(Figure::Eq(13), quantity, None, window.map_or(f64::NAN, Segments::as_f64), reading);
@@ -127,14 +153,19 @@ fn simulated_throughputs(reproduction: &mut Reproduction) {
     let figures = [(5, &FIG_5[..]), (6, &FIG_6[..])];
     for (figure, networks) in figures {
         for network in networks {
-            for window in SIMULATED {
-                let path = network.path(Bytes::kib(u64::from(window)));
+            for window in network.simulated_windows() {
+                let path = network.path(window);
                 let rate = path.and_then(|path| throughput(&path, FILE, &Readings::default()));
                 let quantity = format!(
-                    "throughput, uplink {} ms {} kbit/s, window {window} kByte (kbit/s)",
-                    network.up_ms, network.up_kbps
+                    "throughput, uplink {} ms {} kbit/s, window {:.0} kByte (kbit/s)",
+                    network.up_ms,
+                    network.up_kbps,
+                    in_kib(window)
                 );
-                let reading = "Eq 10, windows in real numbers of segments";
+                let reading = match SIMULATED.map(Bytes::kib).contains(&window) {
+                    true => "Eq 10, windows in real numbers of segments",
+                    false => "Eq 10, windows in real numbers of segments; Eq 13's window",
+                };
                 reproduction.row(Figure::Fig(figure), quantity, None, rate.map_or(f64::NAN, kbit_s), reading);
             }
         }

@@ -21,13 +21,14 @@ fn time(figure: Figure, formula: Formula, x: f64) -> Result<f64, ModelError> {
 
 /// Times over one version of HTTP, and what the text says of the formulas for it.
 pub(super) fn of_times(reproduction: &mut Reproduction, figure: Figure, version: &str, points: &Points) {
+    let unit = if matches!(figure, Figure::Fig(5 | 8)) { "kB" } else { "data sets" };
     let by = |formula: Formula| move |x: f64| time(figure, formula, x);
     let agrees = |reproduction: &mut Reproduction, claim, why, formula| {
-        Said { figure, claim, why }.agrees(reproduction, points, &by(formula));
+        Said { figure, claim, why }.agrees(reproduction, points, unit, &by(formula));
     };
     let closer = |reproduction: &mut Reproduction, claim, why, formulas: [Formula; 2]| {
         let [first, second] = formulas.map(by);
-        Said { figure, claim, why }.is_closer(reproduction, points, [&first, &second]);
+        Said { figure, claim, why }.is_closer(reproduction, points, unit, [&first, &second]);
     };
     match (figure, version) {
         (Figure::Fig(4 | 5), "1.0") => {
