@@ -52,7 +52,7 @@ impl Said<'_> {
             AGREES,
             apart.len() - missed.len(),
             apart.len(),
-            mean(&errors(points, formula)),
+            mean_error(points, formula),
             if missed.is_empty() { String::new() } else { format!(": {} {unit}", missed.join(", ")) }
         );
         self.judge(to, apart.into_iter().map(is_close), words);
@@ -78,6 +78,11 @@ pub(crate) fn is_close(apart: f64) -> bool {
 fn percent(apart: f64) -> String {
     let decimals = usize::from(apart.abs() < 9.95);
     format!("{apart:+.decimals$} %").replace('-', "−")
+}
+
+/// Of a formula beside points, in %.
+pub(crate) fn mean_error(points: &Points, formula: Formula<'_>) -> f64 {
+    mean(&errors(points, formula))
 }
 
 fn errors(points: &Points, formula: Formula<'_>) -> Vec<f64> {
