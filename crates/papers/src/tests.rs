@@ -91,7 +91,7 @@ fn every_figure_that_formulas_give_has_its_curves() {
 fn a_server_has_sent_what_it_has_sent() {
     for curve in Paper::Obata2002.formulas().only(Figure::Fig(6)).curves {
         assert!(curve.points.is_sorted_by(|a, b| a.1 <= b.1), "{curve:?}");
-        assert_eq!(curve.points.last().map(|point| point.1), Some(50.0), "five data sets of 10 kB");
+        assert_eq!(curve.points.last().map(|point| point.1), Some(200.0), "twenty data sets of 10 kB");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What §3 and §4 say of the figures, judged by our simulation in the place of the paper's experiments.
 
+use super::starts::Starts;
 use super::{Formula, HTTP10, INITIAL, OLDER_10, OLDER_11, PIPELINED, REVISED, SMALL, WINDOW, network};
 use crate::filling::in_s;
 use crate::judging::{Points, Said, mean_error};
@@ -93,8 +94,48 @@ pub(super) fn of_saving(reproduction: &mut Reproduction, all: &[(f64, f64)]) {
     said.judge(reproduction, parts, words.join(" and "));
 }
 
+/// Fig 6: data sets asked for one after another, each second and every ten; and the shortest interval in s after which they begin slowly.
+pub(super) fn of_starts(reproduction: &mut Reproduction, [following, short, long]: [&Starts; 3], shortest: f64) {
+    let figure = Figure::Fig(6);
+    let words = |starts: &Starts| {
+        let (least, most) = (starts.at_once.iter().min(), starts.at_once.iter().max());
+        let (least, most) = (least.copied().unwrap_or_default(), most.copied().unwrap_or_default());
+        let segments = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let noun = if most == 1 { "segment" } else { "segments" };
+        format!("{segments} {noun} at once with a request every {:.2} s", starts.interval)
+    };
+    let said = Said {
+        figure,
+        claim: "several packets are sent at once when the next data set starts",
+        why: "it finds the window that the data sets before have left, and 7 segments are all of it",
+    };
+    said.judge(reproduction, following.at_once.iter().map(|segments| *segments > 1), words(following));
+    let why = format!(
+        "slow start follows where no data was sent for longer than the timer for repetitions (RFC 5681 §4.1), which BSD never has \
+         below 1 s: here from {shortest:.3} s between requests on, so that 1 s is just not too long"
+    );
+    let said = Said {
+        figure,
+        claim: "the sender does not go back to slow start at request intervals of 0.28 s nor of 1 s",
+        why: &why,
+    };
+    let parts = [following, short].map(|starts| !starts.are_slow());
+    said.judge(reproduction, parts, format!("{}, {}", words(following), words(short)));
+    let why = format!(
+        "10 s are longer than that timer ({shortest:.3} s between requests are enough here); a sender that counts from what it last received, as some \
+         of the time did, hears the request first and does not"
+    );
+    let said = Said {
+        figure,
+        claim: "the server may begin slow start at a very large request interval, such as 10 s",
+        why: &why,
+    };
+    said.judge(reproduction, long.slow(), words(long));
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{Paper, reproduce};
     use farhop_results::reproduction::{Origin, Verdict};
 
@@ -108,6 +149,36 @@ mod tests {
         assert_eq!(verdicts("7"), [Verdict::Holds]);
         assert_eq!(verdicts("9"), [Verdict::Fails]);
         assert_eq!(verdicts("10"), [Verdict::Holds]);
+    }
+
+    #[test]
+    fn data_sets_begin_with_the_window_unless_the_pause_is_longer_than_the_timer() {
+        let reproduction = reproduce(Paper::Obata2002, Some("6")).expect("it is a figure of the paper");
+        let claims = &reproduction.claims;
+        assert_eq!(claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>(), [Verdict::Holds; 3], "{claims:?}");
+        assert!(claims[1].ours.ends_with("7 segments at once with a request every 1.00 s"), "{claims:?}");
+        assert_eq!(claims[2].ours, "1 segment at once with a request every 10.00 s");
+        let row = |quantity: &str| {
+            let row = reproduction.rows.iter().find(|row| row.quantity.starts_with(quantity));
+            row.unwrap_or_else(|| panic!("there is no {quantity}")).ours
+        };
+        let (formula, simulated) = (row("interval of data requests (s)"), row("interval of data requests, simulated"));
+        assert!((simulated / formula - 1.0).abs() < 0.02, "{simulated} and {formula} s");
+        assert!((row("shortest interval") - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_sender_that_begins_slowly_too_early_or_never_is_found_out() {
+        let starts = |interval, at_once: &[usize]| Starts { interval, at_once: at_once.to_vec() };
+        let judged = |following: &[usize], short: &[usize], long: &[usize]| {
+            let mut reproduction = Reproduction::default();
+            let all = [starts(0.3, following), starts(1.0, short), starts(10.0, long)];
+            of_starts(&mut reproduction, all.each_ref(), 1.0);
+            reproduction.claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(&[5, 7], &[7, 7], &[1, 1]), [Verdict::Holds; 3]);
+        assert_eq!(judged(&[5, 7], &[7, 1], &[1, 7]), [Verdict::Holds, Verdict::InPart, Verdict::InPart]);
+        assert_eq!(judged(&[1, 1], &[1, 1], &[7, 7]), [Verdict::Fails; 3]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Fig 4 to 10 and 12 simulated: pages over the shipped scenario `obata-2002`.
 //!
 //! The first data set is the page that names the others, which is how a browser learns of them; that costs no time where they
-//! are asked for one after another.
+//! are asked for one after another. Fig 6 is what a capture at the server shows ([`super::starts`]).
 
-use super::{TIME, claims};
+use super::{TIME, claims, starts};
 use crate::filling::{Fill, Plot};
 use crate::lab::Lab;
 use farhop_results::Architecture;
@@ -21,7 +21,7 @@ pub(crate) const FIGURES: [Figure; 8] = [
     Figure::Fig(12),
 ];
 
-const SCENARIO: &str = "obata-2002";
+pub(super) const SCENARIO: &str = "obata-2002";
 
 /// How pages are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ const PIPELINED: Version = Version::new("1.1-pipelined", "pipelined, simulated")
 pub(crate) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
     let versions = match figure {
         Figure::Fig(4 | 5) => &[HTTP10, HTTP11][..],
-        Figure::Fig(6) => return sequence(lab, reproduction),
+        Figure::Fig(6) => return starts::sequence(lab, reproduction),
         Figure::Fig(7 | 8 | 10) => &[HTTP11],
         Figure::Fig(9) => &[HTTP10],
         Figure::Fig(12) => &[HTTP11, PIPELINED],
@@ -189,23 +189,4 @@ fn put(
         reproduction.gap(figure, &reason);
     }
     points
-}
-
-/// Fig 6: what the downlink has delivered, which is what the server had sent one delay before.
-fn sequence(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
-    let changes = ["http.version=1.1", "page.objects=5", "page.size=10 kB"].map(str::to_owned);
-    let load = match lab.load(SCENARIO, Architecture::Direct, &changes) {
-        Ok((load, _)) => load,
-        Err(reason) => return reproduction.gap(Figure::Fig(6), &reason),
-    };
-    let mut sum = 0.0;
-    let mut points = Vec::new();
-    for sample in &load.link {
-        sum += sample.down_bit_s * sample.span_s / 8000.0;
-        points.push((sample.start_s + sample.span_s, sum));
-    }
-    let (x, y) = (Axis::linear("time since the SYN", "s"), Axis::linear("delivered to the client", "kB"));
-    let reading = "simulated: what the downlink has delivered, headers included, a delay of 258.6 ms after it was sent";
-    let mut plot = Plot { reproduction, figure: Figure::Fig(6), x, y };
-    plot.points("HTTP/1.1, simulated", Origin::Simulated, reading, points);
 }

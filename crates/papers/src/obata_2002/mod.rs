@@ -4,6 +4,7 @@
 
 mod claims;
 pub(crate) mod experiments;
+mod starts;
 
 use crate::filling::{Fill, Plot, in_s};
 use farhop_model::mended::{self, Mends};
@@ -111,7 +112,8 @@ fn pipelining(reproduction: &mut Reproduction, path: &Path) {
 fn intervals(reproduction: &mut Reproduction, path: &Path) {
     let interval = eq10_request_time(path, P_CONNECT) + eq12_later_transmit_time(path, Bytes::kb(10));
     let reading = "Eq 10 and 12, one data set of 10 kB; \"about 0.28\" of the measurement is not reproduced: it is propagation alone";
-    reproduction.row(Figure::Fig(6), "interval of data requests (s)", Some(0.28), in_s(interval), reading);
+    let published = Some(starts::PUBLISHED_INTERVAL);
+    reproduction.row(Figure::Fig(6), "interval of data requests (s)", published, in_s(interval), reading);
 }
 
 const TIME: Axis = Axis::linear("transfer time", "s");
@@ -193,14 +195,16 @@ fn over_sizes(reproduction: &mut Reproduction, path: &Path) {
     }
 }
 
-/// Data sets that Fig 6 shows, as far as the text tells.
-const SHOWN: u32 = 5;
+/// Data sets of Fig 6, which is "taken from Fig 5".
+const SHOWN: u32 = 20;
 /// Their size.
 const SHOWN_SIZE: Bytes = Bytes::kb(10);
 
+const SENT: (Axis, Axis) = (Axis::linear("time since the SYN", "s"), Axis::linear("sent by the server", "kB"));
+
 /// What the server has sent by when, with slow start in every data set and in the first alone.
 fn sequence_numbers(reproduction: &mut Reproduction, path: &Path) {
-    let (x, y) = (Axis::linear("time since the SYN", "s"), Axis::linear("sent by the server", "kB"));
+    let (x, y) = SENT;
     let mut plot = Plot { reproduction, figure: Figure::Fig(6), x, y };
     for (name, reading, slow) in [
         ("initial (1.1) formula", "Eq 1, 2, 3, 8 and 10: slow start in every data set of 10 kB", SHOWN),
