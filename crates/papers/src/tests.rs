@@ -1,7 +1,7 @@
 //! Everything that is reproduced, paper by paper: numbers that are met, curves that are lines, figures that have captions.
 
 use super::*;
-use farhop_results::reproduction::{Curve, Origin, Verdict};
+use farhop_results::reproduction::{Curve, Origin, Row, Verdict};
 
 #[test]
 fn every_published_number_is_met_or_the_reading_says_why_not() {
@@ -203,9 +203,11 @@ fn normal_access_takes_what_was_measured_and_longer_when_it_is_cut() {
 
 #[test]
 fn twelve_ways_are_predicted_from_the_base_case() {
-    let fig_4 = quick(Paper::NzUs2000, "4");
+    let all = reproduce_with(Paper::NzUs2000, None, Effort::Quick, &mut |_| {}).unwrap();
+    every_way_has_its_numbers_at_the_lowest_and_the_highest_load(&all);
+    let fig_4 = all.only(Figure::Fig(4));
     let (fitted, others): (Vec<_>, Vec<_>) = fig_4.rows.iter().partition(|row| !row.quantity.starts_with("servers"));
-    assert_eq!((fitted.len(), others.len()), (12, 24));
+    assert_eq!((fitted.len(), others.len()), (24, 24));
     for base in others.iter().filter(|row| row.quantity.contains("no proxy, TT, HTTP/1.0")) {
         assert!((base.ours - 2.8).abs() < 0.01, "{base:?}");
     }
@@ -218,6 +220,19 @@ fn twelve_ways_are_predicted_from_the_base_case() {
     assert!(latency("no proxy, ST, HTTP/1.0") < latency("no proxy, SS, HTTP/1.0"));
     assert!(latency("no proxy, SS, HTTP/1.1") < latency("no proxy, SS, HTTP/1.0"));
     assert!(latency("proxy, SS, HTTP/1.0") < latency("no proxy, SS, HTTP/1.1"));
+}
+
+fn every_way_has_its_numbers_at_the_lowest_and_the_highest_load(all: &Reproduction) {
+    for figure in [Figure::Fig(4), Figure::Fig(5), Figure::Fig(6)] {
+        let simulated = all.curves.iter().filter(|curve| (curve.figure, curve.origin) == (figure, Origin::Simulated));
+        for curve in simulated.clone() {
+            let [lowest, .., highest] = curve.points[..] else { panic!("{curve:?}") };
+            let of_way = |row: &&Row| row.figure == figure && row.quantity.starts_with(&curve.name);
+            let rows: Vec<f64> = all.rows.iter().filter(of_way).map(|row| row.ours).collect();
+            assert_eq!(rows, [lowest.1, highest.1], "{figure}, {}", curve.name);
+        }
+        assert_eq!(simulated.count(), 12);
+    }
 }
 
 #[test]

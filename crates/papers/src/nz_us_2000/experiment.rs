@@ -118,6 +118,11 @@ impl Experiment {
         &self.results[place]
     }
 
+    /// Place of the highest load.
+    pub(super) fn highest(&self) -> usize {
+        self.loads.len().saturating_sub(1)
+    }
+
     /// Of the base load, in s.
     pub(super) fn latency(&self, way: Way) -> f64 {
         self.of(way)[0].sample_mean_s

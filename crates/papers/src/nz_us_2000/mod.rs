@@ -84,6 +84,26 @@ fn curves(
     }
 }
 
+/// A number of each way, at these places of the loads.
+fn rows(
+    experiment: &Experiment,
+    reproduction: &mut Reproduction,
+    figure: Figure,
+    (what, unit): (&str, &str),
+    loads: &[usize],
+    value: impl Fn(&RequestTimes) -> f64,
+) {
+    for place in loads {
+        let load = if *place == 0 { "base load" } else { "highest load" };
+        let reading = format!("simulated: a prediction with recorded times × {:.3}, {load}", experiment.server_time);
+        for way in Way::all() {
+            let quantity = format!("{}: {what}, {} requests ({unit})", way.name(), experiment.loads[*place]);
+            let ours = value(&experiment.of(way)[*place]);
+            reproduction.row(figure, quantity, None, ours, &reading);
+        }
+    }
+}
+
 /// Fig 4.
 fn latencies(experiment: &Experiment, reproduction: &mut Reproduction) {
     let told = [
@@ -112,7 +132,9 @@ fn latencies(experiment: &Experiment, reproduction: &mut Reproduction) {
         let published = told.map(|(_, latency, _)| *latency);
         reproduction.row(Figure::Fig(4), quantity, published, experiment.latency(way), &reading);
     }
-    curves(experiment, reproduction, Figure::Fig(4), LATENCY, |times| times.sample_mean_s);
+    let mean = |times: &RequestTimes| times.sample_mean_s;
+    rows(experiment, reproduction, Figure::Fig(4), ("mean latency", "s"), &[experiment.highest()], mean);
+    curves(experiment, reproduction, Figure::Fig(4), LATENCY, mean);
 }
 
 /// What the unknown sizes of replies would change.
@@ -132,6 +154,7 @@ fn other_fits(experiment: &Experiment, reproduction: &mut Reproduction) {
 fn buffers(experiment: &Experiment, reproduction: &mut Reproduction) {
     #[expect(clippy::cast_precision_loss, reason = "a buffer is small")]
     let peak = |times: &RequestTimes| times.peak_queue_bytes as f64 / 1000.0;
+    rows(experiment, reproduction, Figure::Fig(5), ("peak buffer", "kB"), &[0, experiment.highest()], peak);
     curves(experiment, reproduction, Figure::Fig(5), Axis::linear("peak buffer towards New Zealand", "kB"), peak);
     claims::of_buffers(experiment, reproduction);
 }
@@ -139,6 +162,7 @@ fn buffers(experiment: &Experiment, reproduction: &mut Reproduction) {
 /// Fig 6.
 fn sessions(experiment: &Experiment, reproduction: &mut Reproduction) {
     let count = |times: &RequestTimes| f64::from(u32::try_from(times.peak_connections).unwrap_or(u32::MAX));
+    rows(experiment, reproduction, Figure::Fig(6), ("most sessions", "1"), &[0, experiment.highest()], count);
     curves(experiment, reproduction, Figure::Fig(6), Axis::log("most sessions to servers at once", "1"), count);
     claims::of_sessions(experiment, reproduction);
 }
