@@ -44,6 +44,7 @@ pub(super) fn entry(value: &mut Value) -> Result<(Entry, Vec<Fault>), Fault> {
         posted: sizes.posted,
         status: status(response.get("status")),
         response_headers: headers(response.get("headers")),
+        redirect: response.get("redirectURL").owned().filter(|target| !target.is_empty()),
         response_head: sizes.response_head,
         media_type: content.get("mimeType").owned(),
         size: sizes.held,

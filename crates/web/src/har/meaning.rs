@@ -19,11 +19,13 @@ impl Entry {
     }
 
     /// What the body weighed on the wire, by the best that the recording knows: its coded size; else, if it was coded, all that was
-    /// transferred (a head too many), else its own size. `None` if the recording knows nothing at all.
+    /// transferred (a head too many), else its own size. A recording without the response's fields does not say whether it was coded: then what is
+    /// smaller counts. `None` if the recording knows nothing at all.
     pub fn body_on_the_wire(&self) -> Option<Bytes> {
         let coding = self.response_header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"));
+        let may_be_coded = coding.is_some() || (self.response_headers.is_empty() && self.status != Some(304));
         let held = self.size.or_else(|| Some(Bytes::new(self.body.as_ref()?.len() as u64)));
-        let coded = self.transferred.filter(|&transferred| coding.is_some() && transferred > Bytes::ZERO);
+        let coded = self.transferred.filter(|&transferred| may_be_coded && transferred > Bytes::ZERO);
         match (self.coded_size, coded, held) {
             (Some(size), _, _) => Some(size),
             (None, Some(coded), Some(held)) => Some(coded.min(held)),
@@ -49,7 +51,8 @@ impl Entry {
     /// Where a redirection leads; `None` if it is none.
     pub fn redirects_to(&self) -> Option<Url> {
         let is_redirection = self.status.is_some_and(|status| (300..400).contains(&status) && status != 304);
-        self.url.join(self.response_header("location").filter(|_| is_redirection)?).ok()
+        let recorded = self.response_header("location").or(self.redirect.as_deref());
+        self.url.join(recorded.filter(|_| is_redirection)?).ok()
     }
 
     /// What the browser wanted it for, as far as recorder or request say so: `document`, `script`, `image`, …

@@ -89,6 +89,8 @@ pub struct Entry {
     pub status: Option<u16>,
     /// Fields of the response.
     pub response_headers: Vec<Header>,
+    /// Where the response redirects to, as recorded beside its fields; relative to the URL.
+    pub redirect: Option<String>,
     /// Size of the response's head.
     pub response_head: Option<Bytes>,
     /// Media type of the body, with its parameters.

@@ -93,6 +93,11 @@ fn a_cache_that_transferred_nothing_says_nothing_about_the_size() {
     assert_eq!((entry.coded_size, entry.body_on_the_wire()), (None, Some(Bytes::new(2000))));
     let saved = entry_with("", r#""content": {"size": 2000, "compression": 1500},"#);
     assert_eq!(saved.body_on_the_wire(), Some(Bytes::new(500)));
+    let unknown = |members, content| entry_with(members, content).body_on_the_wire();
+    let both = r#""_transferSize": 700, "content": {"size": 2000},"#;
+    assert_eq!(unknown("", both), Some(Bytes::new(700)), "without fields what is smaller counts");
+    let cached = r#""content": {"size": 2000}, "_transferSize": 0,"#;
+    assert_eq!(unknown("", cached), Some(Bytes::new(2000)), "a cache transfers nothing");
 }
 
 #[test]
