@@ -155,10 +155,9 @@ impl Prefetcher {
         }
         // What it names is announced ahead of the bytes that name it.
         self.read(number, arrived.saturating_sub(header));
-        let legs = self.queues.iter().filter(|(_, queue)| queue.objects.front() == Some(&number));
-        for leg in legs.map(|(leg, _)| *leg).collect::<Vec<_>>() {
-            self.answer(leg);
-        }
+        let (objects, errands) = (&self.objects, &mut self.errands);
+        let waiting = self.queues.iter_mut().filter(|(_, queue)| queue.objects.front() == Some(&number));
+        waiting.for_each(|(leg, queue)| queue.answer((*leg, objects), errands));
     }
 
     /// An object is coming over a leg on the server's side. Returns the leg that waits for the rest, if there is one and a rest.
@@ -210,19 +209,27 @@ impl Prefetcher {
 
     /// Passes on what there is of what a leg waits for.
     fn answer(&mut self, leg: u32) {
-        let Some(queue) = self.queues.get_mut(&leg) else { return };
-        while let Some(number) = queue.objects.front().copied() {
-            let Object { size, arrived, .. } = self.objects[number];
-            let (bytes, is_last) = (arrived - queue.written, arrived == size);
+        if let Some(queue) = self.queues.get_mut(&leg) {
+            queue.answer((leg, &self.objects), &mut self.errands);
+        }
+    }
+}
+
+impl Queue {
+    /// Passes on what there is of what this connection waits for.
+    fn answer(&mut self, (leg, objects): (u32, &[Object]), errands: &mut VecDeque<Errand>) {
+        while let Some(number) = self.objects.front().copied() {
+            let Object { size, arrived, .. } = objects[number];
+            let (bytes, is_last) = (arrived - self.written, arrived == size);
             if bytes > Bytes::ZERO {
-                self.errands.push_back(Errand::Answer { leg, object: number, bytes, is_last });
+                errands.push_back(Errand::Answer { leg, object: number, bytes, is_last });
             }
-            queue.written = arrived;
+            self.written = arrived;
             if !is_last {
                 return;
             }
-            queue.objects.pop_front();
-            queue.written = Bytes::ZERO;
+            self.objects.pop_front();
+            self.written = Bytes::ZERO;
         }
     }
 }
