@@ -7,10 +7,13 @@
 //!
 //! Packets need not be counted in the order of their times: what goes through lanes at once is counted ahead of them.
 
+mod stay;
+
 use crate::metrics::Histogram;
 use farhop_link::Direction;
 use farhop_results::LinkSample;
 use farhop_units::{Bytes, Instant, Rate};
+use stay::Stay;
 use std::time::Duration;
 
 /// Length of an interval of one load: fine enough to show one round trip of a satellite link in ten steps or more.
@@ -42,6 +45,8 @@ pub(crate) struct Meter {
     total: [Bytes; 2],
     /// The most that any one queue held, from the beginning of the run on.
     peaks: [Bytes; 2],
+    /// How long packets are on their way up, where terminals share it.
+    up: Stay,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,7 +79,19 @@ impl Meter {
     fn new((from, end): (Instant, Instant), (length, most): (Duration, usize), rates: [Option<Rate>; 2]) -> Self {
         let (last, none) = ((0, from), [Bytes::ZERO; 2]);
         let longest = rates.map(|rate| takes(rate, LARGEST));
-        Self { from, end, rates, longest, length, most, intervals: Vec::new(), last, total: none, peaks: none }
+        Self {
+            from,
+            end,
+            rates,
+            longest,
+            length,
+            most,
+            intervals: Vec::new(),
+            last,
+            total: none,
+            peaks: none,
+            up: Stay::new(from, end),
+        }
     }
 
     /// A packet of `bytes` left the link at `at`.
@@ -119,6 +136,21 @@ impl Meter {
         if let Some(Interval { queued, .. }) = self.interval(at) {
             queued[direction as usize] = bytes.max(queued[direction as usize]);
         }
+    }
+
+    /// A packet begins to wait for the way up that terminals share.
+    pub(crate) fn enters_up(&mut self, at: Instant) {
+        self.up.enters(at);
+    }
+
+    /// It has crossed, or was dropped.
+    pub(crate) fn leaves_up(&mut self, at: Instant) {
+        self.up.leaves(at);
+    }
+
+    /// How long packets were on the shared way up on average, in the measured time.
+    pub(crate) fn mean_stay_up(&self) -> Option<Duration> {
+        self.up.mean()
     }
 
     /// The interval that holds `at`, if it counts.

@@ -32,6 +32,13 @@ const NARROW: f64 = 0.05;
 const LEAST_REPLICATIONS: usize = 3;
 /// How often progress is told.
 const STEPS: u32 = 200;
+/// For so many round trips packets are on a shared way up as long as there is room on it, with what reservations take, and shorter times are no
+/// jam.
+const USUAL_STAY: u32 = 3;
+const SHORT_STAY: Duration = Duration::from_millis(500);
+/// Pages that take so many times as long as they would without other users than these few wait for the others.
+const JAM: f64 = 3.0;
+const FEW: usize = 4;
 
 /// What one replication has shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +58,8 @@ pub(crate) struct Replication {
     pub(crate) dropped: u64,
     /// The most that any one of the far link's queues held, down and up.
     pub(crate) queued: [Bytes; 2],
+    /// Users wait for the way up that terminals share, and would not if there were few of them.
+    pub(crate) is_jammed: bool,
     /// The most that relays at the gateway held together, and those of any one terminal, if there are relays.
     pub(crate) relayed: [Option<Bytes>; 2],
     pub(crate) events: u64,
@@ -72,25 +81,36 @@ pub(crate) struct Case<'a> {
 
 /// Runs replication number `run`; `goes_on` hears of virtual time and returns whether to go on.
 fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
-    let Case { scenario, users, chain, trace } = *case;
-    let from = Instant::START + users.warm_up;
-    let clients = clients(scenario, users, seed);
-    let meter = Meter::of_many(from, users.measured(), report::rates(scenario));
-    let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
+    let Case { scenario, users, trace, .. } = *case;
+    let mut world = world(case, seed, clients(scenario, users, seed));
     world.begin_trace(trace.take(run));
-    world.runs_until(Instant::START + users.duration);
-    let result = go(&mut world, (scenario, users), goes_on);
+    let result = go(&mut world, users, goes_on);
     trace.put(world.end_trace());
-    result
+    let Some((mut replication, stay)) = result? else { return Ok(None) };
+    replication.is_jammed = is_jammed(case, seed, (stay, &replication))?;
+    if replication.metrics.pages.count() == 0 {
+        let full = report::is_overloaded(scenario, users, &replication);
+        return Err(SimError::NoPages { from: users.warm_up, end: users.duration, full });
+    }
+    Ok(Some(replication))
 }
 
-/// Lets things happen until the time is over.
+/// The network with these clients, before anything happens.
+fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> World<'a> {
+    let Case { scenario, users, chain, .. } = *case;
+    let from = Instant::START + users.warm_up;
+    let meter = Meter::of_many(from, users.measured(), report::rates(scenario));
+    World::new((scenario, chain), seed, clients, meter, Metrics::new(from))
+}
+
+/// Lets things happen until the time is over; returns with it how long packets were on a shared way up.
 fn go(
     world: &mut World<'_>,
-    (scenario, users): (&Scenario, &Users),
+    users: &Users,
     goes_on: &mut dyn FnMut(Duration) -> bool,
-) -> Replicated {
+) -> Result<Option<(Replication, Option<Duration>)>, SimError> {
     let end = Instant::START + users.duration;
+    world.runs_until(end);
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
         world.check_size()?;
@@ -102,14 +122,14 @@ fn go(
             return Ok(None);
         }
     }
-    conclude(world, scenario, users).map(Some)
+    Ok(Some((conclude(world, users), world.network().meter().mean_stay_up())))
 }
 
-fn conclude(world: &World<'_>, scenario: &Scenario, users: &Users) -> Result<Replication, SimError> {
+fn conclude(world: &World<'_>, users: &Users) -> Replication {
     let metrics = world.metrics();
     let loading = world.clients().iter().filter(|client| client.is_loading);
     let begun = loading.filter_map(|client| client.browser.as_ref()).filter(|browser| metrics.counts(browser.began()));
-    let replication = Replication {
+    Replication {
         metrics: metrics.clone(),
         unfinished: begun.count() as u64,
         carried: Direction::BOTH.map(|direction| world.network().meter().total(direction)),
@@ -118,15 +138,29 @@ fn conclude(world: &World<'_>, scenario: &Scenario, users: &Users) -> Result<Rep
         connections: world.legs().occupancy().until(Instant::START + users.duration),
         dropped: world.network().traffic().dropped_by_link,
         queued: Direction::BOTH.map(|direction| world.network().meter().peak_queue(direction)),
+        is_jammed: false,
         relayed: world.buffers().peaks(),
         events: world.event_count(),
         hops: world.network().traffic().hops,
-    };
-    if metrics.pages.count() == 0 {
-        let full = report::is_overloaded(scenario, users, &replication);
-        return Err(SimError::NoPages { from: users.warm_up, end: users.duration, full });
     }
-    Ok(replication)
+}
+
+/// Whether pages take long because of the shared way up: packets are long on it, and the pages of a few of the users would take far less
+/// time without the others. What a scheme can carry is less than its rate, and differs from scheme to scheme.
+fn is_jammed(case: &Case<'_>, seed: u64, (stay, together): (Option<Duration>, &Replication)) -> Result<bool, SimError> {
+    let link = &case.scenario.link;
+    let usual = (link.down.least_delay() + link.up.least_delay()) * USUAL_STAY;
+    let mut clients = clients(case.scenario, case.users, seed);
+    if stay.is_none_or(|stay| stay < usual.max(SHORT_STAY)) || clients.len() <= FEW {
+        return Ok(false);
+    }
+    let apart = clients.len() / FEW;
+    let mut number = 0..;
+    clients.retain(|_| number.next().is_some_and(|number: usize| number.is_multiple_of(apart) && number / apart < FEW));
+    let mut world = world(case, seed, clients);
+    let Some((alone, _)) = go(&mut world, case.users, &mut |_| true)? else { return Ok(false) };
+    let (few, many) = (&alone.metrics.pages, &together.metrics.pages);
+    Ok(few.count() > 0 && (many.count() == 0 || many.percentile(50) > few.percentile(50) * JAM))
 }
 
 /// All users, those of one terminal next to each other.

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 /// The share of a direction's rate above which its queue decides what users see.
 const OVERLOAD: f64 = 0.95;
-
 /// The row of single page loads.
 pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     let loads: Vec<&Load> = loads.iter().collect();
@@ -194,9 +193,7 @@ fn peaks(all: &[Replication]) -> Peaks {
 fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
     let [down, up] = use_of_the_link(scenario, users, all);
-    let shares = [(Direction::Down.word(), down), (Direction::Up.word(), up)];
-    let full = shares.into_iter().filter(|(_, share)| is_full(*share));
-    let full: String = full.map(|(word, _)| format!("; {word} cannot carry what they want")).collect();
+    let full: String = full_ways(scenario, users, all).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
     format!(
         "{}, {}{}; at most {}; the link dropped {}{full}",
@@ -225,7 +222,15 @@ fn needs(peaks: &Peaks) -> String {
 
 /// Whether a replication left the link no time in one of its directions.
 pub(crate) fn is_overloaded(scenario: &Scenario, users: &Users, replication: &Replication) -> bool {
-    use_of_the_link(scenario, users, std::slice::from_ref(replication)).into_iter().any(is_full)
+    full_ways(scenario, users, std::slice::from_ref(replication)).next().is_some()
+}
+
+/// Of each way that has no time left, that it cannot carry more.
+fn full_ways(scenario: &Scenario, users: &Users, all: &[Replication]) -> impl Iterator<Item = String> {
+    let used = use_of_the_link(scenario, users, all);
+    let is_jammed = all.iter().any(|replication| replication.is_jammed);
+    let is_full = move |way: &Direction| is_full(used[*way as usize]) || (is_jammed && *way == Direction::Up);
+    Direction::BOTH.into_iter().filter(is_full).map(|way| format!("; {} cannot carry what they want", way.word()))
 }
 
 /// Whether the link had no time left in one of its directions, or was asked for more than all it has.

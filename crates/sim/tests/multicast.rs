@@ -45,6 +45,16 @@ fn drops_nothing(row: &Row) -> bool {
     row.note.as_deref().expect("it says what was dropped").contains("the link dropped 0 packets")
 }
 
+/// What is multicast reaches no connection's end, whatever is looked at ahead of time.
+#[test]
+fn much_multicast_may_go_before_every_architecture() {
+    for name in ["demo", "office"] {
+        let settings = ["multicast.rate=30 Mbit/s", "multicast.packet=300 B", "run.runs=1"];
+        let simulation = simulate(&scenario(name, &settings), 5);
+        assert!(simulation.rows.len() >= 3 && simulation.gaps.is_empty(), "{name}: {:?}", simulation.gaps);
+    }
+}
+
 #[test]
 fn neither_rwbp_nor_multicast_beside_it_is_dropped() {
     for queue in

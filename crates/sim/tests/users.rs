@@ -107,6 +107,21 @@ fn too_much_load_is_told_and_eats_no_memory() {
     assert!(users.unfinished > 20, "{users:?}");
 }
 
+/// What schemes of access can carry is less than the rate of their way up, and differs from one to the other.
+#[test]
+fn a_shared_way_up_that_is_jammed_is_told() {
+    let note = |scheme: &str, terminals: u32| {
+        let scheme = format!("access.scheme={scheme}");
+        let terminals = format!("access.terminals={terminals}");
+        row(&["users.model=zhou-2004", &scheme, &terminals]).0.note.expect("there is a note")
+    };
+    for (scheme, few, many) in [("slotted-aloha", 8, 160), ("dama", 96, 500), ("tdma", 128, 1500)] {
+        let [few, many] = [few, many].map(|terminals| note(scheme, terminals));
+        assert!(!few.contains("cannot carry"), "{scheme}: {few}");
+        assert!(many.contains("; up cannot carry what they want"), "{scheme}: {many}");
+    }
+}
+
 #[test]
 fn what_never_ends_is_a_gap() {
     let simulation = simulate(&scenario(&["link.up.loss=100 %"]), 1);

@@ -246,7 +246,9 @@ impl<P: Content> Network<P> {
         // What answers it goes back.
         let from = if arrives { parcel.from.other() } else { parcel.from };
         self.look_at_lanes(parcel.ahead, from, parcel);
-        arrives.then(|| (parcel.leg, parcel.from.other(), Bytes::new(parcel.bytes.into())))
+        // Multicast reaches nobody's end.
+        let reaches_end = arrives && parcel.leg != NO_LEG;
+        reaches_end.then(|| (parcel.leg, parcel.from.other(), Bytes::new(parcel.bytes.into())))
     }
 
     #[inline]
@@ -274,6 +276,9 @@ impl<P: Content> Network<P> {
             match stage.channel.poll() {
                 Some(output) => {
                     let span = stage.span;
+                    if span == FAR {
+                        self.note_exit(now, &output);
+                    }
                     self.handle_output(now, span, output, events);
                 }
                 None => {
@@ -283,6 +288,14 @@ impl<P: Content> Network<P> {
                     }
                 }
             }
+        }
+    }
+
+    /// A parcel is no longer on the far link, unless it is the copy of another.
+    fn note_exit(&mut self, now: Instant, output: &Output<Parcel>) {
+        let (Output::Deliver { packet, .. } | Output::Drop { packet, .. }) = output;
+        if packet.from == Side::Near && packet.standing != Standing::Copy {
+            self.meter.leaves_up(now);
         }
     }
 
@@ -476,6 +489,9 @@ impl<P: Content> Network<P> {
         };
         if self.tracer.is_some() && span == FAR {
             self.trace_arrival(now, port, parcel);
+        }
+        if span == FAR && parcel.from == Side::Near {
+            self.meter.enters_up(now);
         }
         let channel = &mut self.stages[stage as usize].channel;
         channel.handle_packet(now, port, parcel.moved());

@@ -404,11 +404,8 @@ fn both_syns_of_linux_have_more_options_than_what_follows() {
 
 #[test]
 fn what_is_held_back_leaves_by_itself_before_a_third_block() {
-    let config = TcpConfig {
-        first_ack: FirstAck::Delayed,
-        max_window: Some(Bytes::kb(3)),
-        ..TcpConfig::of(Profile::Linux)
-    };
+    let config =
+        TcpConfig { first_ack: FirstAck::Delayed, max_window: Some(Bytes::kb(3)), ..TcpConfig::of(Profile::Linux) };
     let mut receiver = Endpoint::listen(&config).expect("CUBIC is there");
     receiver.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
     let first = Sequence::FIRST_BYTE;
