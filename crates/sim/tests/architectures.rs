@@ -655,6 +655,7 @@ fn users_see_the_same_pages_through_every_architecture() {
         "run.runs=1",
         "access.terminals=8",
         "access.scheme=dedicated",
+        "tcp.initial_window=10",
         "run.architectures=direct,split,rwbp,multiplexed,tunnel,accelerated",
     ];
     let simulation = simulate(&scenario("rwbp-128", &assignments), 5);

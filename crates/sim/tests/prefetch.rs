@@ -193,6 +193,7 @@ fn users_meet_the_same_boxes_twice_and_gain_by_them() {
         "access.scheme=dedicated",
         "link.up.loss=0.5 %",
         "link.down.loss=0.5 %",
+        "tcp.initial_window=10",
         "run.architectures=direct,prefetch-conventional,prefetch-2013",
     ];
     let scenario = scenario("rwbp-128", &assignments);

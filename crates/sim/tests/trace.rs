@@ -98,7 +98,7 @@ fn cases() -> Vec<(&'static str, Vec<&'static str>)> {
             users(&["multicast.rate=3 Mbit/s", "link.down.discipline=drop-tail", "link.down.queue=10 packets"]),
         ),
         ("rwbp-128", users(&["access.scheme=slotted-aloha", "link.down.loss=0.5 %"])),
-        ("rwbp-128", users(&["access.scheme=dedicated", "link.down.rate=300 kbit/s", "link.down.queue=20 packets"])),
+        ("rwbp-128", users(&["access.scheme=dedicated", "link.down.rate=300 kbit/s", "link.down.queue=10 packets"])),
     ]
 }
 

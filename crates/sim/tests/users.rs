@@ -14,6 +14,8 @@ fn scenario(assignments: &[&str]) -> Scenario {
         "run.architectures=direct",
         "access.terminals=16",
         "access.scheme=dedicated",
+        "tcp.initial_window=10",
+        "tcp.max_window=unlimited",
     ];
     let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
     open("rwbp-128", &assignments).expect("the assignments are right")
@@ -71,8 +73,10 @@ fn users_load_page_after_page_and_think_between() {
 #[test]
 fn one_user_alone_loads_as_fast_as_a_single_client() {
     let page = ["page.objects=6", "page.size=11 kB", "http.persistence=1 ms"];
+    let windows = ["tcp.initial_window=10", "tcp.max_window=unlimited"];
     let alone = ["users.model=zhou-2004, sizes = fixed, inline-objects = constant value=5", "access.terminals=1"];
-    let assignments: Vec<String> = page.iter().chain(&["access.scheme=dedicated"]).map(ToString::to_string).collect();
+    let assignments: Vec<String> =
+        page.iter().chain(&windows).chain(&["access.scheme=dedicated"]).map(ToString::to_string).collect();
     let single = open("rwbp-128", &assignments).expect("the assignments are right");
     let single = simulate(&single, 1).rows[0].page_load_s;
     let (_, users) = row(&[&page[..], &alone].concat());

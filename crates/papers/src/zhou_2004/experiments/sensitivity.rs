@@ -3,11 +3,13 @@
 
 use super::{
     CFDAMA, EVERY, Figure, Fill, Found, Lab, MACS, MEANS, PARETO, Population, Reproduction, SCENARIO, Statistic,
-    TRANSPORTS, acknowledgements_order, by_acknowledgements, changes, mac_order, reading, sizes_claim,
+    TRANSPORTS, acknowledgements_order, best, by_acknowledgements, changes, mac_order, reading, sizes_claim,
+    transport_order,
 };
 use crate::lab::{Changes, scenario};
 use farhop_results::Architecture;
 use farhop_scenario::{Access, ChannelConfig};
+use farhop_units::Bytes;
 use std::rc::Rc;
 
 /// What is changed.
@@ -25,10 +27,14 @@ enum Change {
     Term(&'static str, &'static str),
 }
 
-const CONDITIONS: [(&str, Change); 9] = [
+const CONDITIONS: [(&str, Change); 10] = [
     (
         "satellite 125 ms one way",
         Change::Network(&["link.down.delay=125 ms", "link.up.delay=125 ms", "link.down.queue=125 kB"]),
+    ),
+    (
+        "TCP as it is today, with windows of ten segments at first and no limit",
+        Change::Network(&["tcp.initial_window=10", "tcp.max_window=unlimited"]),
     ),
     ("no reply above 10 MB", Change::Largest("10MB")),
     ("no reply above 1 GB", Change::Largest("1GB")),
@@ -82,6 +88,17 @@ fn framed(access: &str, longer: f64, larger: f64) -> String {
 /// What is taken for what the paper does not give.
 pub(crate) fn told(reproduction: &mut Reproduction) {
     let section = Figure::Section("6");
+    if let Ok(scenario) = scenario(SCENARIO, Architecture::Direct, &[]) {
+        let first = f64::from(scenario.tcp.initial_window);
+        let reading = "§1; it restarts from there after a timeout's idle time (RFC 2581), and is varied";
+        reproduction.row(section, "TCP's initial window (segments)", Some(1.0), first, reading);
+        let window = scenario.tcp.max_window.map_or(f64::INFINITY, Bytes::as_f64) / 1e3;
+        let reading = "not given: what needs no scaling; the proxies have 56 kB, the satellite's delay at the peak rate, which is the text's; varied";
+        reproduction.row(section, "TCP's largest window (kB)", None, window, reading);
+        let connections = f64::from(u32::try_from(scenario.http.connections).unwrap_or(u32::MAX));
+        let reading = "not given: RFC 2616 §8.1.4; persistent, and the first acknowledgement is immediate";
+        reproduction.row(section, "connections of a browser", None, connections, reading);
+    }
     let mut row = |quantity: String, ours: f64, reading: &str| reproduction.row(section, quantity, None, ours, reading);
     for (place, (scheme, name)) in MACS.iter().enumerate() {
         let Some(link) = channel(scheme) else { continue };
@@ -143,9 +160,9 @@ fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, ch
     }
 }
 
-/// The order of the schemes, with TCP end to end and with RWBP.
+/// The order of the schemes, with TCP end to end and with RWBP, and the order of these.
 fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
-    let effort = lab.effort();
+    let (effort, mut all) = (lab.effort(), Vec::new());
     for (architecture, transport) in [TRANSPORTS[0], TRANSPORTS[2]] {
         let row = MACS.map(|(access, _)| {
             let (access, sizes, more) = change.apply(access);
@@ -160,6 +177,11 @@ fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &st
             &names.into_iter().zip(row.clone()).collect::<Vec<_>>(),
         );
         mac_order(reproduction, transport, &row, &format!(", {condition}"), WHY);
+        all.push(row);
+    }
+    if let [tcp, rwbp] = &all[..] {
+        transport_order(reproduction, &[(TRANSPORTS[0].1, tcp)], rwbp, &format!(", {condition}"));
+        best(reproduction, &all, &format!(", {condition}"));
     }
 }
 
@@ -211,7 +233,8 @@ mod tests {
         let mut reproduction = Reproduction::default();
         told(&mut reproduction);
         let rows: Vec<_> = reproduction.rows.iter().map(|row| (row.quantity.as_str(), row.ours)).collect();
-        assert_eq!(rows[0], ("satellite's delay, one way (ms)", 250.0));
+        let first = [("TCP's initial window (segments)", 1.0), ("TCP's largest window (kB)", 64.0)];
+        assert_eq!((&rows[..2], rows[3]), (&first[..], ("satellite's delay, one way (ms)", 250.0)));
         assert!(rows.contains(&("slot, CFDAMA (B)", 53.0)) && rows.contains(&("frame, CFDAMA (ms)", 26.5)));
         assert!(rows.contains(&("frame, fixed TDMA (ms)", 135.68)), "{rows:?}");
     }
