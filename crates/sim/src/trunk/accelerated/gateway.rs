@@ -161,6 +161,8 @@ impl GatewayBox {
         let head = fetch.head.min(bytes);
         fetch.head -= head;
         if fetch.head > Bytes::ZERO {
+            // A part of a head is read, too: nothing else would make room for the rest.
+            wire.say(Side::Far, Said::Hold { leg, side: Side::Near, unread: Bytes::ZERO });
             return;
         }
         if !core::mem::replace(&mut fetch.has_head, true) {
