@@ -241,6 +241,7 @@ impl Seen {
             first_byte_s: self.observation.first_byte().as_secs_f64(),
             objects: self.objects,
             link: record.link.as_ref().map_or_else(Vec::new, |link| link_samples(&link.outputs, started, ended)),
+            needs: None,
         }
     }
 }

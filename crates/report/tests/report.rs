@@ -238,6 +238,7 @@ fn any_load() -> impl Strategy<Value = Load> {
         first_byte_s,
         objects,
         link,
+        needs: None,
     })
 }
 

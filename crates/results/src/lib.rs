@@ -16,8 +16,8 @@ pub use distribution::{Distribution, Quantity, cumulative};
 pub use grid::{Grid, GridPoint};
 pub use prediction::{Rank, Wait, Waiting, is_benefit};
 pub use run::{
-    EmulationQuality, Gap, LinkSample, Load, Manifest, ObjectTiming, Peaks, RequestTimes, Results, Row, SimulationCost,
-    TransferPrediction, UserTimes,
+    EmulationQuality, Gap, LinkSample, Load, Manifest, Needs, ObjectTiming, Peaks, RequestTimes, Results, Row,
+    SimulationCost, TransferPrediction, UserTimes,
 };
 pub use sample::Sample;
 pub use series::{ConnectionSeries, QueuePoint, SegmentPoint, TraceSeries, WindowPoint};

@@ -237,6 +237,19 @@ pub struct Load {
     pub objects: Vec<ObjectTiming>,
     /// What the far link carried while the page loaded.
     pub link: Vec<LinkSample>,
+    /// What it needed of the network, where that is known: of what is simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
+}
+
+/// What one load needed of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// At most at once.
+    #[serde(flatten)]
+    pub peaks: Peaks,
+    /// Packets that the far link dropped or lost.
+    pub dropped: u64,
 }
 
 /// When what happened to one object; times in s since the load's first action.

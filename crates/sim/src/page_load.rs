@@ -9,9 +9,10 @@ use crate::network::Traffic;
 use crate::programs::Browser;
 use crate::trace::Slot;
 use crate::world::World;
-use farhop_results::{Architecture, CacheState, Load, ObjectTiming, Source};
+use farhop_link::Direction;
+use farhop_results::{Architecture, CacheState, Load, Needs, ObjectTiming, Peaks, Source};
 use farhop_scenario::Scenario;
-use farhop_units::Instant;
+use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// A load and what it cost.
@@ -72,9 +73,24 @@ fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<O
         first_byte_s: (browser.first_byte().unwrap_or(end) - began).as_secs_f64(),
         objects: browser.timings().into_iter().map(|timing| since(began, timing)).collect(),
         link: world.network().meter().samples(began, end),
+        needs: Some(needs(world)),
     };
     let (events, Traffic { hops, .. }) = (world.event_count(), world.network().traffic());
     Ok(Outcome { load, end: end - began, events, hops })
+}
+
+fn needs(world: &World<'_>) -> Needs {
+    let meter = world.network().meter();
+    let [down, up] = Direction::BOTH.map(|direction| meter.peak_queue(direction).get());
+    let [gateway, terminal] = world.buffers().peaks().map(|peak| peak.map(Bytes::get));
+    let peaks = Peaks {
+        peak_connections: world.legs().occupancy().peak() as u64,
+        peak_queue_down_bytes: down,
+        peak_queue_up_bytes: up,
+        peak_gateway_buffer_bytes: gateway,
+        peak_terminal_buffer_bytes: terminal,
+    };
+    Needs { peaks, dropped: world.network().traffic().dropped_by_link }
 }
 
 /// What an object took, its times counted from `began`.

@@ -647,6 +647,18 @@ fn streams_of_the_tunnel_do_not_wait_for_each_other() {
 }
 
 #[test]
+fn a_load_tells_what_it_needed() {
+    let settings = ["run.architectures=direct,split", "link.down.queue=30 kB", "link.down.rate=5 Mbit/s", "run.runs=1"];
+    let simulation = simulate(&scenario("demo", &settings), 1);
+    let [direct, split] = [0, 1].map(|load| simulation.loads[load].needs.expect("it is simulated"));
+    assert!((28_000..=30_000).contains(&direct.peaks.peak_queue_down_bytes) && direct.dropped > 0, "{direct:?}");
+    assert!((1..=6).contains(&direct.peaks.peak_connections), "{direct:?}");
+    assert_eq!(direct.peaks.peak_gateway_buffer_bytes, None);
+    assert!(split.peaks.peak_connections > direct.peaks.peak_connections, "{split:?}");
+    assert!(split.peaks.peak_gateway_buffer_bytes > Some(10_000), "{split:?}");
+}
+
+#[test]
 fn users_see_the_same_pages_through_every_architecture() {
     let assignments = [
         "users.model=zhou-2004",

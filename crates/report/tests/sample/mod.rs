@@ -175,6 +175,7 @@ fn load(architecture: Architecture, source: Source, state: CacheState, run: u32,
         first_byte_s: objects[0].first_byte_s,
         link: samples(&objects, page_load_s),
         objects,
+        needs: None,
     }
 }
 
