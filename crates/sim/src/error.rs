@@ -26,7 +26,7 @@ pub(crate) fn seconds(span: Duration) -> String {
 /// some ten seconds. Virtual time alone is no bound where a link is fast.
 pub(crate) const MOST_PACKETS: u64 = 50_000_000;
 
-/// Connections at once after which a simulation is given up. With all that belongs to each, 200,000 took up to ten gigabytes. The
+/// Connections at once after which a simulation is given up. With all that belongs to each, they take up to six gigabytes. The
 /// crate's own tests get there sooner.
 pub(crate) const MOST_LEGS: usize = if cfg!(test) { 20_000 } else { 100_000 };
 
