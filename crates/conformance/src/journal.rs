@@ -130,9 +130,9 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What was measured of a point.
+    /// What was measured of a point, as it is drawn now.
     pub fn get(&self, point: &Point) -> Option<&Measured> {
-        self.measured.get(&point.name())
+        self.measured.get(&point.name()).filter(|measured| measured.point.is_same(point))
     }
 
     /// Keeps what was measured on a machine.
@@ -239,6 +239,19 @@ mod tests {
         journal.keep(measured(1), HOST).expect("room");
         drop(journal);
         assert_eq!(numbers(&open(&path).expect("whole")), [0, 1]);
+    }
+
+    #[test]
+    fn what_was_measured_of_another_point_by_this_name_does_not_count() {
+        let folder = folder();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = open(&path).expect("a new file");
+        let mut other = measured(0);
+        other.point.queue_bytes += 1;
+        journal.keep(other, HOST).expect("room");
+        assert_eq!(journal.get(&measured(0).point), None);
+        journal.keep(measured(0), HOST).expect("room");
+        assert_eq!(numbers(&open(&path).expect("whole")), [0]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn row(text: &mut String, outcome: &Outcome) {
         point.name(),
         point.rate().as_f64() / 1e6,
         duration::format(point.round_trip()),
-        point.queue_share,
+        point.queue_of_product(),
         percent(point.loss),
         point.congestion,
         point.connections,

@@ -165,6 +165,22 @@ impl Point {
         Ok(scenario)
     }
 
+    /// Whether the other is this one, written down and read again: shares lose their last digit by that.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let Self { loss, queue_share, .. } = *other;
+        let is_close = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        Self { loss, queue_share, ..self.clone() } == *other
+            && is_close(self.loss, loss)
+            && is_close(self.queue_share, queue_share)
+    }
+
+    /// The queue as a share of the bandwidth-delay product: more than was drawn where that has no room for two packets.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    pub fn queue_of_product(&self) -> f64 {
+        let product = self.rate_bit_s as f64 * self.round_trip().as_secs_f64() / 8.0;
+        self.queue_bytes as f64 / product
+    }
+
     /// A name that no other point of a plan has.
     pub fn name(&self) -> String {
         match self.set {
@@ -227,6 +243,8 @@ mod tests {
                 let least = if set == Set::Model { 1_000_000 } else { 500_000 };
                 prop_assert!((least..=100_000_000).contains(&point.rate_bit_s));
                 prop_assert!(point.queue_bytes >= 2 * PACKET);
+                let (share, floored) = (point.queue_of_product(), point.queue_bytes == 2 * PACKET);
+                prop_assert!((share - point.queue_share).abs() < 0.01 || (floored && share > point.queue_share));
                 prop_assert!(point.size() >= Bytes::new(9_990) && point.size() <= Bytes::new(10_000_000));
                 prop_assert_eq!(scenario.http.connections as u64, u64::from(point.connections));
                 prop_assert_eq!(scenario.link.down.loss.is_none(), !point.is_random());

@@ -222,6 +222,23 @@ fn captures_show_datagrams_with_ports_and_no_payload() {
 }
 
 #[test]
+fn series_tell_of_quics_windows() {
+    let settings = ["run.architectures=direct", "http.version=3", "link.down.loss=1 %"];
+    let windows = traced(&scenario("demo", &settings)).windows.lines();
+    let down: Vec<&Vec<String>> = windows.iter().filter(|line| line[2] == "down").collect();
+    let bytes = |text: &str| text.parse::<u64>().expect("a number");
+    let sizes: Vec<u64> = down.iter().map(|line| bytes(&line[3])).collect();
+    let first = sizes.first().expect("servers send");
+    assert!(sizes.iter().max() > Some(&(2 * first)) && sizes.windows(2).any(|pair| pair[1] < pair[0]), "{sizes:?}");
+    assert!(down.iter().any(|line| !line[4].is_empty()), "a loss ends slow start");
+    let before_loss = down.iter().take_while(|line| line[4].is_empty());
+    assert!(before_loss.into_iter().all(|line| bytes(&line[5]) <= bytes(&line[3])), "{down:?}");
+    let (rtt, numbers) =
+        (&down.last().expect("there is one")[6], down.iter().filter(|line| !line[7].is_empty()).count());
+    assert!(rtt.parse::<f64>().expect("a time") >= 0.5 && numbers == 0, "{rtt}, {numbers}");
+}
+
+#[test]
 fn series_tell_of_windows_queues_and_segments_sent_again() {
     let traced = traced(&scenario("demo", &["link.down.queue=30 packets", "link.down.rate=5 Mbit/s"]));
     let number = |text: &String| text.parse::<f64>().expect("a number");

@@ -23,10 +23,11 @@ use crate::metrics::Occupancy;
 use crate::network::{Route, Side};
 use crate::packet::Packet;
 use crate::slab::Slab;
+use crate::trace::SenderSight;
 use crate::trunk::{StationId, Trunk};
 use end::{End, Transport};
 use farhop_scenario::Scenario;
-use farhop_tcp::{Endpoint, Output, SenderState, TcpConfig};
+use farhop_tcp::{Endpoint, Output, TcpConfig};
 use farhop_transport::quic::QuicConfig;
 use farhop_units::{Bytes, Instant};
 use hosts::Hosts;
@@ -296,10 +297,11 @@ impl Legs {
         self.legs[leg].number
     }
 
-    /// What the sender at one end is like, if it is TCP's.
-    pub(crate) fn sender_state(&self, leg: u32, side: Side) -> Option<SenderState> {
+    /// What the sender at one end is like, if it is TCP's or QUIC's.
+    pub(crate) fn sender(&self, leg: u32, side: Side) -> Option<SenderSight> {
         match &self.legs[leg].ends[side as usize].transport {
-            Transport::Tcp(endpoint) => Some(endpoint.sender_state()),
+            Transport::Tcp(endpoint) => Some(endpoint.sender_state().into()),
+            Transport::Quic(quic) => Some(quic.sender()),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@
 
 use super::{Exchange, Message, Said};
 use crate::packet::Packet;
+use crate::trace::SenderSight;
 use farhop_scenario::Scenario;
 use farhop_transport::quic::{self, Connection, Order, QuicConfig, Sending};
 use farhop_transport::{Output, StreamId};
@@ -59,6 +60,17 @@ impl QuicEnd {
 
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.connection.next_timeout()
+    }
+
+    /// What its sender is like.
+    pub(super) fn sender(&self) -> SenderSight {
+        SenderSight {
+            window: self.connection.congestion_window(),
+            threshold: self.connection.threshold(),
+            in_flight: self.connection.in_flight(),
+            smoothed_rtt: self.connection.smoothed_rtt(),
+            acknowledged: None,
+        }
     }
 
     /// The next thing that it has to say. What arrives is read at once.

@@ -12,6 +12,7 @@ mod series;
 mod thinned;
 
 pub(crate) use headers::{Addresses, Codes, Frame};
+pub(crate) use series::SenderSight;
 
 use crate::network::{Content, Route, Side};
 use far_link::LinkTrace;
@@ -19,7 +20,6 @@ use farhop_link::{ChannelConfig, DropReason, Port};
 use farhop_recording::words;
 use farhop_results::TraceSeries;
 use farhop_scenario::Scenario;
-use farhop_tcp::SenderState;
 use farhop_units::{Bytes, Instant};
 use series::SeriesTrace;
 use std::fmt;
@@ -161,9 +161,9 @@ impl Tracer {
     }
 
     /// What an endpoint's sender is like now.
-    pub(crate) fn observe(&mut self, now: Instant, number: u64, side: Side, state: &SenderState) {
+    pub(crate) fn observe(&mut self, now: Instant, number: u64, side: Side, sight: &SenderSight) {
         if self.is_on() {
-            let written = self.series.observe(now, number, side, state);
+            let written = self.series.observe(now, number, side, sight);
             self.note(written);
         }
     }

@@ -1,4 +1,4 @@
-//! What changes over time, as CSV: the far link's queues, the windows of every connection, every segment sent.
+//! What changes over time, as CSV: the far link's queues, the windows of every connection of TCP and QUIC, every segment sent.
 //!
 //! `queue.csv` has a line for each change of either queue, at most one in a certain time; `windows.csv` one whenever anything in it
 //! changes; `segments.csv` one for each segment as its sender sends it, so that a plot of `sequence` over `t_s` for one connection
@@ -27,10 +27,28 @@ const LEAST_STEP: Duration = Duration::from_millis(1);
 /// Connections that are drawn.
 const DRAWN: u64 = 6;
 
+/// What a sender of TCP or QUIC is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SenderSight {
+    pub(crate) window: Bytes,
+    pub(crate) threshold: Option<Bytes>,
+    pub(crate) in_flight: Bytes,
+    pub(crate) smoothed_rtt: Option<Duration>,
+    /// The first number that is not acknowledged; QUIC's packets have no such numbers.
+    pub(crate) acknowledged: Option<Sequence>,
+}
+
+impl From<SenderState> for SenderSight {
+    fn from(state: SenderState) -> Self {
+        let SenderState { window, threshold, in_flight, smoothed_rtt, unacknowledged } = state;
+        Self { window, threshold, in_flight, smoothed_rtt, acknowledged: Some(unacknowledged) }
+    }
+}
+
 /// One direction of a connection.
 #[derive(Debug, Default)]
 struct Sender {
-    state: Option<SenderState>,
+    sight: Option<SenderSight>,
     /// The number after the last one that was sent.
     next: Sequence,
 }
@@ -47,7 +65,7 @@ struct Files {
 /// A drawn direction.
 #[derive(Debug)]
 struct Drawn {
-    windows: Thinned<SenderState>,
+    windows: Thinned<SenderSight>,
     sent: Thinned<Sequence>,
     repeated: Thinned<Sequence>,
     acknowledged: Thinned<Sequence>,
@@ -142,14 +160,14 @@ impl SeriesTrace {
     }
 
     /// A sender is like this now.
-    pub(super) fn observe(&mut self, now: Instant, number: u64, side: Side, state: &SenderState) -> io::Result<()> {
+    pub(super) fn observe(&mut self, now: Instant, number: u64, side: Side, sight: &SenderSight) -> io::Result<()> {
         let (Some(files), Some(senders)) = (&mut self.files, self.senders.get_mut(&number)) else { return Ok(()) };
         let sender = &mut senders[side as usize];
-        if sender.state.as_ref() == Some(state) {
+        if sender.sight.as_ref() == Some(sight) {
             return Ok(());
         }
-        let before = sender.state.replace(*state).map_or(Sequence::FIRST_BYTE, |state| state.unacknowledged);
-        let SenderState { window, threshold, in_flight, smoothed_rtt, unacknowledged } = *state;
+        let before = sender.sight.replace(*sight).and_then(|sight| sight.acknowledged);
+        let SenderSight { window, threshold, in_flight, smoothed_rtt, acknowledged } = *sight;
         let threshold = threshold.map(|threshold| threshold.get().to_string()).unwrap_or_default();
         let smoothed_rtt = smoothed_rtt.map(|rtt| format!("{:.6}", rtt.as_secs_f64())).unwrap_or_default();
         let direction = side.direction().word();
@@ -159,12 +177,15 @@ impl SeriesTrace {
             Seconds(now),
             window.get(),
             in_flight.get(),
-            unacknowledged.number(),
+            acknowledged.map(|number| number.number().to_string()).unwrap_or_default(),
         )?;
-        if let Some(drawn) = self.drawn(number, side) {
-            drawn.windows.push(now, *state);
-            if unacknowledged > before.max(Sequence::FIRST_BYTE) {
-                drawn.acknowledged.push(now, unacknowledged);
+        // Without numbers there is nothing to draw beside the window.
+        if let Some(acknowledged) = acknowledged
+            && let Some(drawn) = self.drawn(number, side)
+        {
+            drawn.windows.push(now, *sight);
+            if acknowledged > before.unwrap_or(Sequence::FIRST_BYTE).max(Sequence::FIRST_BYTE) {
+                drawn.acknowledged.push(now, acknowledged);
             }
         }
         Ok(())
@@ -229,7 +250,7 @@ impl Drawn {
     }
 
     fn into_series(self, number: u64, direction: Direction) -> ConnectionSeries {
-        let window = |(at, state): (Instant, SenderState)| WindowPoint {
+        let window = |(at, state): (Instant, SenderSight)| WindowPoint {
             t_s: at.as_secs_f64(),
             window_bytes: state.window.get(),
             threshold_bytes: state.threshold.map(Bytes::get),

@@ -62,11 +62,7 @@ impl World<'_> {
         }
         self.interleave(leg, side);
         self.network.settle(self.now, &mut self.events);
-        if let Some(tracer) = self.network.tracer()
-            && let Some(state) = self.legs.sender_state(leg, side)
-        {
-            tracer.observe(self.now, self.legs.number(leg), side, &state);
-        }
+        self.trace_sender(leg, side);
         match self.legs.owner(leg, side) {
             Owner::Relay { .. } | Owner::Prefetcher { .. } => self.press_back(leg, side),
             Owner::Proxy { .. } => self.tell_backlog(leg, side),
@@ -76,6 +72,15 @@ impl World<'_> {
         self.rearm_end(leg, side);
         self.legs.reclaim(self.now, leg, side);
         Ok(())
+    }
+
+    /// A trace hears what a sender is like now.
+    fn trace_sender(&mut self, leg: u32, side: Side) {
+        if let Some(tracer) = self.network.tracer()
+            && let Some(sender) = self.legs.sender(leg, side)
+        {
+            tracer.observe(self.now, self.legs.number(leg), side, &sender);
+        }
     }
 
     /// An end is woken.
@@ -115,6 +120,7 @@ impl World<'_> {
             }
         }
         self.network.settle(self.now, &mut self.events);
+        self.trace_sender(leg, side);
         self.rearm_end(leg, side);
         self.legs.reclaim(self.now, leg, side);
         Ok(())

@@ -10,6 +10,7 @@ use super::packet::{Ack, Draft, Frame, Level, Packet};
 use crate::{Output, Room, StreamId};
 use farhop_tcp::congestion::{DeliveryRate, RateSample};
 use farhop_units::{Bytes, Instant};
+use std::time::Duration;
 
 /// RFC 9000 §8.1: a server sends at most so many times what it has received, until it knows the client's address.
 const AMPLIFICATION: u64 = 3;
@@ -233,6 +234,16 @@ impl Connection {
     /// What may be on the way at once.
     pub fn congestion_window(&self) -> Bytes {
         self.control.window()
+    }
+
+    /// Where slow start ends (RFC 9002 §7.3: ssthresh); `None` until that is known.
+    pub fn threshold(&self) -> Option<Bytes> {
+        self.control.threshold()
+    }
+
+    /// The smoothed round-trip time (RFC 9002 §5.3: smoothed_rtt); `None` until one was measured.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.flight.rtt.smoothed()
     }
 
     /// Bytes of datagrams on the way, IP and UDP headers excluded.

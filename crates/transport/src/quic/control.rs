@@ -93,6 +93,14 @@ impl Control {
         self.window
     }
 
+    /// Where slow start ends, once that is known.
+    pub(super) fn threshold(&self) -> Option<Bytes> {
+        match &self.limit {
+            Limit::Window { controller, .. } => controller.threshold(),
+            Limit::Rate { .. } => None,
+        }
+    }
+
     /// Whether window and pace let another packet out; the answer no is remembered, for a window grows only if it is used.
     pub(super) fn may_send(&mut self, now: Instant, in_flight: u64) -> bool {
         let may_send = self.has_room(in_flight) && self.due(now) <= now;
