@@ -18,7 +18,7 @@ use crate::trace::Slot;
 use crate::trunk::Trunk;
 use crate::world::World;
 use farhop_link::Direction;
-use farhop_scenario::{Scenario, Users};
+use farhop_scenario::{Access, Scenario, Users};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use farhop_web::users::User;
@@ -86,8 +86,9 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     world.begin_trace(trace.take(run));
     let result = go(&mut world, users, goes_on);
     trace.put(world.end_trace());
+    drop(world);
     let Some((mut replication, stay)) = result? else { return Ok(None) };
-    replication.is_jammed = is_jammed(case, seed, (stay, &replication))?;
+    replication.is_jammed = is_jammed(case, seed, (stay, &replication));
     if replication.metrics.pages.count() == 0 {
         let full = report::is_overloaded(scenario, users, &replication);
         return Err(SimError::NoPages { from: users.warm_up, end: users.duration, full });
@@ -147,20 +148,21 @@ fn conclude(world: &World<'_>, users: &Users) -> Replication {
 
 /// Whether pages take long because of the shared way up: packets are long on it, and the pages of a few of the users would take far less
 /// time without the others. What a scheme can carry is less than its rate, and differs from scheme to scheme.
-fn is_jammed(case: &Case<'_>, seed: u64, (stay, together): (Option<Duration>, &Replication)) -> Result<bool, SimError> {
+fn is_jammed(case: &Case<'_>, seed: u64, (stay, together): (Option<Duration>, &Replication)) -> bool {
     let link = &case.scenario.link;
     let usual = (link.down.least_delay() + link.up.least_delay()) * USUAL_STAY;
     let mut clients = clients(case.scenario, case.users, seed);
-    if stay.is_none_or(|stay| stay < usual.max(SHORT_STAY)) || clients.len() <= FEW {
-        return Ok(false);
+    let is_short = stay.is_none_or(|stay| stay < usual.max(SHORT_STAY));
+    if link.access == Access::Dedicated || is_short || clients.len() <= FEW {
+        return false;
     }
     let apart = clients.len() / FEW;
     let mut number = 0..;
     clients.retain(|_| number.next().is_some_and(|number: usize| number.is_multiple_of(apart) && number / apart < FEW));
     let mut world = world(case, seed, clients);
-    let Some((alone, _)) = go(&mut world, case.users, &mut |_| true)? else { return Ok(false) };
+    let Ok(Some((alone, _))) = go(&mut world, case.users, &mut |_| true) else { return false };
     let (few, many) = (&alone.metrics.pages, &together.metrics.pages);
-    Ok(few.count() > 0 && (many.count() == 0 || many.percentile(50) > few.percentile(50) * JAM))
+    few.count() > 0 && (many.count() == 0 || many.percentile(50) > few.percentile(50) * JAM)
 }
 
 /// All users, those of one terminal next to each other.
