@@ -53,6 +53,7 @@ impl Document {
 
     /// The error for `key`, laid at the term that it speaks of if that has a key of its own.
     pub fn blame(&self, key: &str, spread: Spread, error: ParseError) -> ValueError {
+        let own: Vec<&str> = [spread.head].iter().chain(spread.beside).copied().collect();
         let of_term = |term: &Entry| {
             let name = term.name();
             let problem = error.problem.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
@@ -60,7 +61,7 @@ impl Document {
                 return Some(ParseError::new(problem, error.accepted.clone()));
             }
             let is_unknown = error.problem.starts_with(&format!("unknown term \"{name}\""));
-            is_unknown.then(|| unknown_term(name, &error.accepted))
+            is_unknown.then(|| unknown_term(name, &format!("{}, {}", own.join(", "), error.accepted)))
         };
         let terms = self.counting(key, self.below(key, spread).collect());
         if let Some((term, error)) = terms.iter().find_map(|term| Some((term, of_term(term)?))) {
@@ -68,7 +69,11 @@ impl Document {
         }
         let head = format!("{key}.{}", spread.head);
         let given = [head.as_str(), key].into_iter().find(|key| self.has(key));
-        // Neither is there if terms alone are given on the command line.
+        // Neither is there if terms alone are given, one of which may be meant for the word.
+        let is_meant = |term: &&&Entry| !suggestion(term.name(), own.iter().copied()).is_empty();
+        if let (None, Some(term)) = (given, terms.iter().find(is_meant)) {
+            return self.refuse(&term.key, unknown_term(term.name(), &own.join(", ")));
+        }
         self.refuse(given.or(terms.first().map(|term| term.key.as_str())).unwrap_or(key), error)
     }
 
@@ -185,6 +190,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_meant_for_the_word_or_stands_beside_the_terms_is_suggested() {
+        const ACCESS: Spread = Spread { head: "model", beside: &["terminals"] };
+        let error = |text: &str, assignment: &str| {
+            let mut document = Document::parse("net.toml", text).expect("it is TOML");
+            document.set(assignment).expect("it is an assignment");
+            document.compound("loss", ACCESS, str::parse::<LossModel>).expect_err("no such key").to_string()
+        };
+        let meant = error("", "loss.modle=0.1");
+        assert!(meant.contains("unknown key; did you mean model?") && meant.contains("model, terminals"), "{meant}");
+        let beside = error(TABLE, "loss.terminal=3");
+        assert!(beside.contains("did you mean terminals?") && beside.contains("model, terminals, enter"), "{beside}");
+    }
+
+    #[test]
     fn a_table_is_the_same_as_its_text() {
         assert_eq!(read(TABLE, &[]), read(TEXT, &[]));
         assert_eq!(read(TABLE, &[]), read_text("gilbert-elliott enter=0.01 leave=0.3"));
@@ -229,7 +248,7 @@ mod tests {
         "#);
         insta::assert_snapshot!(error("[loss]\nmodel = \"gilbert-elliott\"\nentre = \"1 %\"\nenter = 0\nleave = 1\n"), @r#"
         net.toml:3: loss.entre = "1 %": unknown key; did you mean enter?
-          accepted: enter, leave, good, bad
+          accepted: model, enter, leave, good, bad
         "#);
         insta::assert_snapshot!(error("[loss]\nmodel = \"gilbert\"\n"), @r#"
         net.toml:2: loss.model = "gilbert": unknown loss model "gilbert"
