@@ -383,6 +383,23 @@ mod tests {
     }
 
     #[test]
+    fn only_a_shared_way_up_is_jammed_if_packets_stay_long_and_few_users_would_be_faster() {
+        let jammed = |settings: &[&str], stay: Option<u64>, page: u64| {
+            let scenario = scenario(settings);
+            let mut together = replications(&scenario, 1).remove(0);
+            together.metrics = Metrics::default();
+            together.metrics.pages.add(Duration::from_secs(page));
+            is_jammed(&case(&scenario), 1, (stay.map(Duration::from_secs), &together))
+        };
+        let shared = &["run.runs=1"][..];
+        assert!(jammed(shared, Some(10), 100));
+        assert!(!jammed(shared, Some(10), 10), "few users are about as slow");
+        assert!(!jammed(shared, Some(1), 100) && !jammed(shared, None, 100), "packets do not stay");
+        assert!(!jammed(&["run.runs=1", "access.scheme=dedicated"], Some(10), 100), "nobody else waits for it");
+        assert!(!jammed(&["run.runs=1", "access.terminals=4"], Some(10), 100), "there are no more than few");
+    }
+
+    #[test]
     fn large_replications_take_turns() {
         let at_once = |per_terminal: u32| {
             let scenario = scenario(&[&format!("users.per_terminal={per_terminal}")]);

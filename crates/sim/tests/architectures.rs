@@ -646,6 +646,27 @@ fn streams_of_the_tunnel_do_not_wait_for_each_other() {
     assert!(time(&["http.connections=6"]) < 0.4 * time(&["http.connections=1"]));
 }
 
+/// The next response's head does not fit in what the last one has left of a small window.
+#[test]
+fn a_gateway_makes_room_for_the_rest_of_a_head() {
+    let settings = [
+        "page.objects=5",
+        "page.size=50 kB",
+        "http.response_header_bytes=400",
+        "tcp.mss=88",
+        "tcp.receive_buffer=4 KiB",
+        "tcp.max_window=64 kB",
+        "link.down.rate=64 kbit/s",
+        "link.up.rate=2 Mbit/s",
+        "wan.delay=0 ms",
+        "wan.loss=1 %",
+        "run.runs=2",
+        "run.architectures=accelerated",
+    ];
+    let simulation = simulate(&scenario("demo", &settings), 1);
+    assert_eq!((simulation.rows.len(), &simulation.gaps[..]), (1, &[][..]), "pages end");
+}
+
 #[test]
 fn a_load_tells_what_it_needed() {
     let settings = ["run.architectures=direct,split", "link.down.queue=30 kB", "link.down.rate=5 Mbit/s", "run.runs=1"];

@@ -263,6 +263,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtt::RttSample;
     use crate::{FirstAck, Profile};
 
     /// None has been measured, and the timeout is a second.
@@ -359,6 +360,32 @@ mod tests {
         assert_eq!(receiver.ack_due(), None);
         bytes(&mut receiver, &data(10, 10));
         assert_eq!(receiver.ack_due(), Some(Instant::START));
+    }
+
+    #[test]
+    fn what_is_held_back_waits_for_a_share_of_the_shorter_round_trip() {
+        let config = TcpConfig {
+            first_ack: FirstAck::Delayed,
+            max_window: Some(Bytes::new(3000)),
+            ..TcpConfig::of(Profile::Linux)
+        };
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        // This end's receiver has seen 10 ms, and its sender so many, if any.
+        let waits = |sender_ms: Option<u64>| {
+            let (mut receiver, mut trip) = (open_with(&config), trip());
+            if let Some(rtt) = sender_ms.map(Duration::from_millis) {
+                let (unacknowledged, next) = (Sequence::FIRST_BYTE, Sequence::FIRST_BYTE);
+                trip.sample(RttSample { now: at(500), rtt, least: rtt, unacknowledged, next });
+            }
+            let timestamps = Timestamps { value: 0, echo: Timestamps::at(at(990)) };
+            receiver.handle_segment(at(1000), &Segment { timestamps, ..data(0, config.mss.get()) }, &trip);
+            for segment in 1..=4 {
+                ack(&mut receiver);
+                receiver.handle_segment(at(1000), &data(config.mss.get() + 10 * segment, 10), &trip);
+            }
+            receiver.ack_due().expect("it is said at last").since(at(1000)).as_micros()
+        };
+        assert_eq!([None, Some(4), Some(50)].map(waits), [600, 300, 600], "a twentieth, and a slack");
     }
 
     #[test]

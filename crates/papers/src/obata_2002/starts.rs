@@ -177,7 +177,10 @@ mod tests {
         let mut lab = Lab::new(Effort::Full, &mut lab_hears);
         for seconds in [1, 10] {
             let starts = starts(&mut lab, Duration::from_secs(seconds)).expect("it can be simulated");
-            assert!((starts.interval - f64::from(u32::try_from(seconds).unwrap())).abs() < 1e-6, "{starts:?}");
+            assert!(
+                (starts.interval - f64::from(u32::try_from(seconds).expect("they are few"))).abs() < 1e-6,
+                "{starts:?}"
+            );
             assert_eq!(starts.at_once.len(), 18, "the first two are not at the interval");
         }
     }
