@@ -149,7 +149,8 @@ fn what_a_record_holds_is_named_when_all_of_it_has_come() {
     assert!((0.001..0.003).contains(&more[0]), "nine more segments: {more:?} s");
     assert!(adds_up(&long) && (more[1] - 0.5).abs() < 0.001, "{more:?} s");
     let later = long.last_byte.as_secs_f64() - short.last_byte.as_secs_f64();
-    assert!((later - 0.5).abs() < 0.02, "{later} s");
+    // The short ones meet an acknowledgement that waits for 40 ms.
+    assert!((later - 0.46).abs() < 0.02, "{later} s");
 }
 
 #[test]

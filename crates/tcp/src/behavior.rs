@@ -67,6 +67,15 @@ impl Timers {
         }
     }
 
+    /// When a timer runs out that is set at `now` for `span` from when a segment leaves, which its pace holds back for so long.
+    pub(crate) fn expiry_behind(self, now: Instant, held_back: Duration, span: Duration) -> Instant {
+        let held_back = match self {
+            Self::Exact => held_back,
+            Self::Jiffies { .. } => jiffies::whole(held_back),
+        };
+        self.expiry(now, span + held_back)
+    }
+
     /// When a timer runs out that is set at `now` for `span`.
     pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
         match self {
@@ -107,8 +116,8 @@ pub(crate) struct Behavior {
     /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take that was
     /// not [measured](crate::kernel).
     pub(crate) reaction: Duration,
-    /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls. Between the link and the programs
-    /// of a test on an idle Linux 6.18 pass 0.3 to 0.5 ms of which 0.1 are the kernel's.
+    /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls, where they were not
+    /// [measured](crate::program), with boxes between.
     pub(crate) waking: Duration,
     /// Bytes that a SYN's options take beyond those of every segment: largest segment, SACK permitted and window scale fill 8 (RFC 9293 §3.2,
     /// RFC 2018 §2, RFC 7323 §2). Other simulators' SYNs are as small as any segment, with which `rfc` is compared; `bsd-1997`
@@ -181,8 +190,8 @@ impl Behavior {
             counts_segments: true,
             limited_transmit: true,
             batches: true,
-            reaction: Duration::from_micros(100),
-            waking: Duration::from_micros(400),
+            reaction: Duration::from_micros(30),
+            waking: Duration::from_micros(120),
             syn_options: 8,
             autotunes_window: true,
             limits_send_buffer: true,

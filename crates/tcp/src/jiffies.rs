@@ -41,6 +41,12 @@ pub(crate) fn count(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).map_or(u64::MAX / NANOS, |nanos| nanos.div_ceil(NANOS))
 }
 
+/// What there is of a span in whole jiffies (nsecs_to_jiffies()).
+pub(crate) fn whole(span: Duration) -> Duration {
+    let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Duration::from_nanos(nanos - nanos % NANOS)
+}
+
 /// When a timer runs out that is set at `now` for `span`.
 pub(crate) fn expiry(now: Instant, span: Duration) -> Instant {
     let jiffies = count(span);

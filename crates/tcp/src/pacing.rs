@@ -30,6 +30,11 @@ impl Pacer {
         Some(self.free).filter(|free| *free > now)
     }
 
+    /// How many segments may leave that nothing waits for, of which so many are a batch: what begins before the pace does.
+    pub(crate) fn unpaced(&self, batch: u64) -> u64 {
+        u64::from(FIRST_PACED.saturating_sub(self.sent)).max(batch)
+    }
+
     /// The first segment of a batch is about to leave at `now`, or an acknowledgement without data, which costs nothing but ends what was
     /// idle time before.
     pub(crate) fn begin(&mut self, now: Instant) {
@@ -69,6 +74,15 @@ mod tests {
         pacer.begin(now);
         (0..segments).for_each(|sent| pacer.send(PAYLOAD, segments - 1 - sent, RATE));
         pacer.wait(now)
+    }
+
+    #[test]
+    fn the_first_ten_leave_together_and_then_a_batch_at_a_time() {
+        let mut pacer = Pacer::default();
+        assert_eq!([pacer.unpaced(2), pacer.unpaced(12)], [10, 12]);
+        pacer.begin(Instant::START);
+        (0..9).for_each(|_| pacer.send(PAYLOAD, 0, RATE));
+        assert_eq!(pacer.unpaced(2), 2);
     }
 
     #[test]

@@ -51,8 +51,9 @@ impl Sender {
         let alone = self.scoreboard.segments() == 1;
         let wait = rtt * 2 + if alone { DELAYED_ACK } else { LEAST_TIMEOUT };
         let first = self.scoreboard.first_sent().filter(|_| leaves).map(|first| first + self.rtt.rto());
-        let bound = first.filter(|at| *at > now).map_or(timeout, |at| self.timers.expiry(now, at.since(now)));
-        self.probe = Some(Probe::Due(timeout.min(bound).min(self.timers.expiry(now, wait))));
+        let expiry = |span| self.timers.expiry_behind(now, self.held_back(now), span);
+        let bound = first.filter(|at| *at > now).map_or(timeout, |at| expiry(at.since(now)));
+        self.probe = Some(Probe::Due(timeout.min(bound).min(expiry(wait))));
     }
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.

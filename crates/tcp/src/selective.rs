@@ -15,7 +15,6 @@ use crate::reordering::{self, Circumstances};
 use crate::scoreboard::Overtaken;
 use crate::sender::Sender;
 use farhop_units::{Bytes, Instant};
-use std::time::Duration;
 
 impl Sender {
     /// Draws the conclusions from an acknowledgement.
@@ -231,7 +230,7 @@ impl Sender {
             newly_lost: self.scoreboard.total_lost() - news.prior_lost,
             prior_in_flight: news.prior_in_flight,
             in_flight: self.in_network(),
-            until_departure: self.pacer.wait(now).map_or(Duration::ZERO, |at| at.since(now)),
+            until_departure: self.held_back(now),
             repair: self.repair(),
             smoothed_rtt: self.rtt.smoothed(),
             ..sample

@@ -216,14 +216,17 @@ impl Sender {
         if self.closing {
             return;
         }
-        self.note_starvation();
+        // Who waits for room in the send buffer calls the kernel again when there is some.
+        if self.buffer.is_none_or(|buffer| !buffer.is_full()) {
+            self.note_starvation(self.unsent());
+        }
         self.written = self.written + bytes;
     }
 
-    /// tcp_rate_check_app_limited(): so far there was less to send than might have been.
-    fn note_starvation(&mut self) {
+    /// tcp_rate_check_app_limited(): the application writes, and so far there was less to send than might have been.
+    fn note_starvation(&mut self, unsent: Bytes) {
         let room = self.in_network() < self.congestion.window();
-        if self.unsent() < self.mss && room && self.scoreboard.lost() == 0 {
+        if unsent < self.mss && room && self.scoreboard.lost() == 0 {
             let in_flight = if self.counts_arrivals() { self.in_network() } else { self.scoreboard.in_flight() };
             self.starve(in_flight);
         }
@@ -367,7 +370,7 @@ impl Sender {
     }
 
     fn note_sent(&mut self, now: Instant, piece: Piece) {
-        self.repeat_now = false;
+        let forced = core::mem::take(&mut self.repeat_now);
         self.unsettled = true;
         self.window_timer = None;
         if piece.payload > Bytes::ZERO {
@@ -376,9 +379,12 @@ impl Sender {
         if let Some(reduction) = &mut self.reduction {
             reduction.send(self.scoreboard.charge(piece.payload));
         }
-        // RFC 6298 §5.1.
-        if self.timer.is_none() {
+        // RFC 6298 §5.1. A probe restarts it, and what a timeout repeats has the pace's time, too (tcp_retransmit_timer()).
+        if forced && matches!(self.probe, Some(Probe::Sent { .. })) {
             self.restart_timer(now);
+        } else if self.timer.is_none() {
+            let held_back = if forced { Duration::ZERO } else { self.held_back(now) };
+            self.timer = Some(self.timers.expiry_behind(now, held_back, self.rtt.rto()));
         }
     }
 
@@ -455,14 +461,21 @@ impl Sender {
         }
         let filling = self.filling();
         let unfilled = self.fits(self.mss).then(|| self.congestion.window());
-        self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling))
+        let goes_on = self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling));
+        if goes_on {
+            self.note_starvation(filling.unsent);
+        }
+        goes_on
     }
 
     fn filling(&self) -> Filling {
         let batch = self.batch_circumstances().most(u64::MAX);
         let room = self.congestion.window().saturating_sub(self.in_network()).min(self.window_edge - self.next);
-        // Who paces sends a batch at a time.
-        let room = if self.congestion.pacing_rate().is_some() { room.min(self.mss * batch) } else { room };
+        // Who paces sends a batch at a time, but for the first.
+        let room = match self.congestion.pacing_rate() {
+            Some(_) => room.min(self.mss * self.pacer.unpaced(batch)),
+            None => room,
+        };
         Filling {
             mss: self.mss,
             in_flight: self.next - self.unacknowledged,
@@ -533,9 +546,14 @@ impl Sender {
         self.congestion.on_idle(restarted, idle);
     }
 
-    /// The retransmission timer runs from `now` on.
+    /// The retransmission timer runs from when the pace lets the next segment leave (tcp_reset_xmit_timer()).
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        self.timer = Some(self.timers.expiry(now, self.rtt.rto()));
+        self.timer = Some(self.timers.expiry_behind(now, self.held_back(now), self.rtt.rto()));
+    }
+
+    /// How long the pace holds back what is to leave next (tcp_pacing_delay()).
+    pub(crate) fn held_back(&self, now: Instant) -> Duration {
+        self.pacer.wait(now).map_or(Duration::ZERO, |at| at.since(now))
     }
 
     /// When the first of the timers runs out.

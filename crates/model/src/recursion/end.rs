@@ -67,8 +67,9 @@ impl End {
 
     /// There is more to send.
     pub(crate) fn write(&mut self, bytes: u64) {
-        if let Some(repair) = &mut self.repair {
-            repair.note_starvation(&self.sender);
+        // Who waits for room in the send buffer calls the kernel again when there is some.
+        if let Some(repair) = self.repair.as_mut().filter(|_| !self.sender.has_stopped()) {
+            repair.note_starvation(&self.sender, self.sender.written - self.sender.next);
         }
         self.sender.written += bytes;
     }

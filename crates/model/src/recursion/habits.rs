@@ -158,8 +158,8 @@ impl Habits {
                 send_buffer: LINUX_SEND_BUFFER,
                 counts_segments: true,
                 batches: true,
-                reaction: Ticks::from_micros(50),
-                waking: Ticks::from_micros(200),
+                reaction: Ticks::from_micros(15),
+                waking: Ticks::from_micros(60),
                 has_jiffies: true,
                 rto_min: MS(200),
                 rto_min_variance: MS(200),
@@ -192,6 +192,11 @@ impl Habits {
             Acking::Timer(delay) | Acking::Count { delay, .. } => now + delay,
             Acking::Clock(period) => next_tick(period, now, skipped),
         }
+    }
+
+    /// What timers wait longer for what the pace holds back: whole jiffies where there are any.
+    pub(crate) fn held_back(&self, span: Ticks) -> Ticks {
+        if self.has_jiffies { jiffies::whole(span) } else { span }
     }
 
     /// When a timer runs out that is set `now` for `span`.

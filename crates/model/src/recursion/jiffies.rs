@@ -26,6 +26,11 @@ pub(crate) fn count(span: Ticks) -> u64 {
     span.raw().div_ceil(JIFFY.raw())
 }
 
+/// What there is of a span in whole jiffies.
+pub(crate) fn whole(span: Ticks) -> Ticks {
+    JIFFY.times(span.whole(JIFFY))
+}
+
 /// When a timer runs out that is set `now` for `span`, of a host whose clock ticked at `tick`, if a jiffy is all that it may be late by.
 pub(crate) fn expiry(now: Ticks, span: Ticks, tick: Ticks) -> Option<Ticks> {
     let jiffies = count(span);

@@ -37,8 +37,8 @@ impl Sender {
     pub(super) fn set_probe(&mut self, now: Ticks, rtt: Ticks, is_lone: bool, first: Option<Ticks>) {
         let allowance = if is_lone { LONE_SEGMENT } else { LEAST_ALLOWANCE };
         let bound = first.map(|first| first + self.timeout()).filter(|at| *at > now);
-        let bound = bound.map_or(self.timer, |at| Deadline::new(now, at.since(now)));
-        self.probe = Some(Probe::Due([bound, Deadline::new(now, rtt + rtt + allowance)]));
+        let bound = bound.map_or(self.timer, |at| self.deadline(now, at.since(now)));
+        self.probe = Some(Probe::Due([bound, self.deadline(now, rtt + rtt + allowance)]));
     }
 
     /// When a timer for `span` runs out that is never for less than Linux allows.

@@ -129,6 +129,11 @@ impl Sender {
         }
     }
 
+    /// Whether the writer waits for room.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.buffer.is_some_and(|buffer| buffer.has_stopped)
+    }
+
     /// All has been sent that may be: whether a writer that was stopped goes on.
     pub(super) fn resumes(&mut self) -> bool {
         let Some(mut buffer) = self.buffer.filter(|buffer| buffer.is_asked) else { return false };
@@ -159,7 +164,7 @@ impl Sender {
         let (piece, batch) = (self.piece(), self.usual_batch() * self.mss);
         let mut room = self.window.size.saturating_sub(self.counted()).min(self.room_offered());
         if self.pacing.is_some() {
-            room = room.min(batch);
+            room = room.min(batch.max(self.unpaced * self.mss));
         }
         let (mut unsent, mut on_the_way, mut batches) = (self.accepted - self.next, self.in_flight(), buffer.batches());
         let mut since_all_left = 0;

@@ -79,6 +79,8 @@ pub(crate) struct Sender {
     pub(super) is_calm: bool,
     /// Bytes per second at which a controller spreads segments.
     pub(super) pacing: Option<u64>,
+    /// How many segments leave before the pace begins.
+    pub(super) unpaced: u64,
     /// Where what left at each time ends, of what is not acknowledged; where batches are sent.
     departures: Fifo<(u64, Ticks)>,
     /// When the first of these was sent, where a repair knows.
@@ -129,6 +131,7 @@ impl Sender {
             is_deferred: false,
             is_calm: true,
             pacing: None,
+            unpaced: 0,
             departures: Fifo::default(),
             oldest: None,
             unsettled: false,
@@ -151,7 +154,13 @@ impl Sender {
 
     /// When the timer for retransmissions runs out if it is set now.
     pub(super) fn retransmission(&self, now: Ticks) -> Deadline {
-        Deadline::new(now, self.timeout())
+        self.deadline(now, self.timeout())
+    }
+
+    /// When a timer runs out that is set now, from when the pace lets the next segment leave on (tcp_reset_xmit_timer()).
+    pub(super) fn deadline(&self, now: Ticks, span: Ticks) -> Deadline {
+        let held_back = if self.window.burst().is_some() { Ticks::ZERO } else { self.departs.since(now) };
+        Deadline::new(now, span + self.habits.held_back(held_back))
     }
 
     /// How long the host takes to answer what has arrived, if it has something to send.

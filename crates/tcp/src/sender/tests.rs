@@ -502,6 +502,65 @@ fn what_was_paced_counts_as_sent_until_the_next_may_leave() {
     assert!(sender.defers(at(205), waiting));
 }
 
+/// A connection over 100 ms paces ten segments with 2.885 windows a round trip, so that the last two take 6.9 ms: one jiffy.
+#[test]
+fn timers_run_from_when_the_pace_lets_the_next_segment_leave() {
+    let timers = |congestion| {
+        let mut sender = connected(congestion, true);
+        assert_eq!(sent(&mut sender, at(100)).len(), 10);
+        (sender.held_back(at(100)), sender.probe_due().expect("one is"), sender.timer.expect("it runs"))
+    };
+    let [(none, probe, timeout), (held_back, later_probe, later_timeout)] =
+        [Congestion::Reno, Congestion::Bbr].map(timers);
+    assert!(none == Duration::ZERO && (6800..7000).contains(&held_back.as_micros()), "{held_back:?}");
+    // A probe waits in slots of a jiffy here, 202 ms and a jiffy of 4; the timer was set with the first segment, which nothing is behind.
+    assert_eq!((later_probe.since(probe), later_timeout), (Duration::from_millis(4), timeout));
+}
+
+#[test]
+fn a_timer_that_runs_out_is_set_again_without_the_pace_and_a_probes_with_it() {
+    let mut sender = connected(Congestion::Bbr, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    let probe = sender.probe_due().expect("one is");
+    sender.handle_timer(probe);
+    assert_eq!(sent(&mut sender, probe).len(), 1);
+    let timers = sender.timers;
+    let held_back = sender.held_back(probe);
+    assert!(held_back > Duration::ZERO);
+    assert_eq!(sender.timer, Some(timers.expiry_behind(probe, held_back, sender.rtt.rto())));
+    let timeout = sender.timer.expect("it runs");
+    sender.handle_timer(timeout);
+    assert_eq!(sent(&mut sender, timeout).len(), 1);
+    assert!(sender.held_back(timeout) > Duration::ZERO);
+    assert_eq!(sender.timer, Some(timers.expiry(timeout, sender.rtt.rto())));
+}
+
+/// Seen of Linux 6.18 with strace: of 120,877 B that a server writes to a new connection with BBR, 78,192 are taken at once, and the rest when the buffer has
+/// grown and all of those have been sent: from then on the application is taken to have had too little to send.
+#[test]
+fn a_new_connections_first_ten_segments_make_room_at_once_and_who_goes_on_was_starved() {
+    let mut sender =
+        Sender::new(&TcpConfig { congestion: Congestion::Bbr, ..TcpConfig::of(Profile::Linux) }).expect("there is one");
+    sender.open();
+    assert!(sender.transmit(Instant::START).is_some_and(|piece| piece.syn));
+    let answer =
+        Segment { syn: true, acknowledgment: Some(Sequence::FIRST_BYTE), window: WINDOW, ..Segment::default() };
+    sender.handle_acknowledgment(at(100), &answer, Sequence::FIRST_BYTE);
+    sender.write(Bytes::new(120_877));
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    assert_eq!(sender.accepted - sender.next, sender.mss * 44);
+    // The windows let all of them go before the buffer is looked at again.
+    let starved = |sender: &Sender| sender.scoreboard.rate.as_ref().is_some_and(|rate| rate.is_starved());
+    sender.congestion.set_window(sender.mss * 80);
+    sender.window_edge = sender.window_edge + sender.mss * 80;
+    let now = at(100) + Duration::from_secs(1);
+    (0..22).for_each(|batch| _ = sent(&mut sender, now + Duration::from_millis(10) * batch));
+    assert_eq!(sender.next - Sequence::FIRST_BYTE, sender.mss * 54);
+    acknowledge(&mut sender, now + Duration::from_secs(1), 2, None);
+    sent(&mut sender, now + Duration::from_secs(1));
+    assert!(starved(&sender) && sender.accepted == sender.written);
+}
+
 #[test]
 fn what_bbr_repeats_is_paced() {
     let mut sender = connected(Congestion::Bbr, true);

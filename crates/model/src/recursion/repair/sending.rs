@@ -4,6 +4,7 @@ use super::{Phase, Repair};
 use crate::recursion::batch::Batch;
 use crate::recursion::connection::Packet;
 use crate::recursion::deadline::Deadline;
+use crate::recursion::probe::Probe;
 use crate::recursion::receiver::{Arrival, Receiver};
 use crate::recursion::sender::{Hold, Piece, Sender};
 use crate::recursion::ticks::Ticks;
@@ -30,6 +31,11 @@ impl Default for Pacer {
 }
 
 impl Pacer {
+    /// How many segments may leave before the pace begins.
+    fn unpaced(&self) -> u64 {
+        FIRST_PACED.saturating_sub(self.sent)
+    }
+
     /// How long the next segment has to wait.
     pub(super) fn held_back(&self, now: Ticks) -> Ticks {
         self.free.since(now)
@@ -61,7 +67,8 @@ impl Repair {
         sender.note_packets(self.board.packets());
         (sender.is_calm, sender.oldest) = (self.phase == Phase::Open, self.board.first_sent());
         sender.departs = self.pacer.free;
-        sender.pacing = self.pacing_rate().map(|rate| rate.bits_per_second() / 8);
+        (sender.pacing, sender.unpaced) =
+            (self.pacing_rate().map(|rate| rate.bits_per_second() / 8), self.pacer.unpaced());
         let goes_on = self.repeat_now || sender.batch.is_leaving();
         let paced = self.paced(sender);
         let waits = self.bbr.is_some() && paced > now && !goes_on;
@@ -69,7 +76,11 @@ impl Repair {
         let mut piece = if waits { None } else { self.next_piece(sender, now) };
         if piece.is_none() {
             (sender.batch, continues) = (Batch::default(), false);
-            if sender.resumes() && !waits {
+            let resumes = sender.resumes();
+            if resumes {
+                self.note_starvation(sender, sender.accepted - sender.next);
+            }
+            if resumes && !waits {
                 piece = self.next_piece(sender, now);
             }
         }
@@ -161,15 +172,18 @@ impl Repair {
     }
 
     fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {
-        self.repeat_now = false;
-        (sender.unsettled, sender.last_data) = (true, now);
+        let forced = core::mem::take(&mut self.repeat_now);
+        (sender.unsettled, sender.last_data, sender.departs) = (true, now, self.pacer.free);
         sender.network = Some(self.in_network());
         let charge = self.board.charge(piece.payload);
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent(charge);
         }
-        if !sender.timer.is_set() {
+        // A probe restarts it, and what a timeout repeats has the pace's time, too (tcp_retransmit_timer()).
+        if forced && matches!(sender.probe, Some(Probe::Sent { .. })) {
             sender.timer = sender.retransmission(now);
+        } else if !sender.timer.is_set() {
+            sender.timer = if forced { Deadline::new(now, sender.timeout()) } else { sender.retransmission(now) };
         }
     }
 
@@ -190,10 +204,10 @@ impl Repair {
         }
     }
 
-    /// The application is about to write: so far there may have been too little to send (tcp_rate_check_app_limited()).
-    pub(crate) fn note_starvation(&mut self, sender: &Sender) {
+    /// The application writes: so far there may have been too little to send (tcp_rate_check_app_limited()).
+    pub(crate) fn note_starvation(&mut self, sender: &Sender, unsent: u64) {
         let has_room = self.in_network() < sender.window.size;
-        if sender.written - sender.next < self.mss && has_room && self.board.lost() == 0 {
+        if unsent < self.mss && has_room && self.board.lost() == 0 {
             let in_flight = if self.counts_arrivals() { self.in_network() } else { self.board.in_flight() };
             self.board.rate.starve(in_flight);
         }
