@@ -23,7 +23,6 @@ const OF_KERNELS: u64 = u64::MAX - 2;
 pub(super) struct Hosts {
     /// What they do at random.
     random: Stream,
-    tcp: TcpConfig,
     /// Of clients by terminal, and of servers, if they take any time.
     programs: Option<[Vec<Program>; 2]>,
     /// Of each terminal's clients and servers, when the last burst goes on that was begun.
@@ -37,7 +36,7 @@ impl Hosts {
     pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
         let programs = Program::takes_time(tcp).then(Default::default);
         let (bursts, kernels) = (Vec::new(), Vec::new());
-        Self { random: Stream::new(seeds::of_hosts(seed), 0), tcp: tcp.clone(), programs, bursts, kernels }
+        Self { random: Stream::new(seeds::of_hosts(seed), 0), programs, bursts, kernels }
     }
 
     /// An end of leg `number` is on a host. All hosts of one side have one clock.
@@ -68,7 +67,7 @@ impl Hosts {
         let programs = &mut programs[side as usize];
         while programs.len() <= number {
             let random = self.random.split(OF_PROGRAMS - side as u64).split(programs.len() as u64);
-            programs.push(Program::new(&self.tcp, random));
+            programs.push(Program::new(random));
         }
         Some(does(&mut programs[number], now))
     }
@@ -112,6 +111,11 @@ impl Hosts {
         }
         let heard = self.kernels[terminal][side as usize].hears(now, segment);
         (heard > now).then_some(heard)
+    }
+
+    /// When the program there opens a connection now, if it is known.
+    pub(super) fn opens(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
+        self.program(now, (route, side), Program::opens)
     }
 
     /// When what the program does there now leaves, if it is known.

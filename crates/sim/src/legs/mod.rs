@@ -144,7 +144,7 @@ impl Legs {
                 for (side, end) in [Side::Near, Side::Far].into_iter().zip(&mut ends) {
                     self.hosts.put_on_host(self.opened, (route, side), end);
                 }
-                if let Some(runs) = self.hosts.answers(now, route, Side::Near) {
+                if let Some(runs) = self.hosts.opens(now, route, Side::Near) {
                     ends[0].run_at(runs);
                 }
                 ends[0].open(now);
