@@ -1,17 +1,14 @@
 //! Versions of HTTP, keys and names: what they cost, beside the model, and what they are for.
 
 mod loads;
+mod opening;
 
 use farhop_model::recursion::{Parameters, Recursion, Workload};
 use farhop_results::Row;
-use farhop_scenario::{Object, Page, Reference, Scenario, open};
+use farhop_scenario::{Object, Page, Reference, Scenario};
 use farhop_sim::simulate;
 use farhop_units::Bytes;
-
-fn scenario(name: &str, assignments: &[&str]) -> Scenario {
-    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
-    open(name, &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}"))
-}
+use opening::scenario;
 
 fn row(scenario: &Scenario) -> Row {
     let mut simulation = simulate(scenario, 1);

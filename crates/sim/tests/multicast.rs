@@ -1,20 +1,17 @@
 //! What the gateway sends to all terminals goes before what users ask for, and keeps to its share.
 
 mod memory;
+mod opening;
 
 use farhop_link::DropReason;
 use farhop_results::{Architecture, Row};
-use farhop_scenario::{Scenario, open};
+use farhop_scenario::Scenario;
 use farhop_sim::{TraceFiles, simulate, simulate_traced};
 use memory::Memory;
+use opening::scenario;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io;
-
-fn scenario(name: &str, assignments: &[&str]) -> Scenario {
-    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
-    open(name, &assignments).expect("the assignments are right")
-}
 
 fn row(scenario: &Scenario, architecture: Architecture) -> Row {
     let simulation = simulate(scenario, 5);

@@ -1,17 +1,13 @@
 //! Boxes that prefetch: against the model, and what losses cost them.
 
 mod loads;
+mod opening;
 
 use farhop_model::recursion::{ProxySettings, Recursion, Workload};
 use farhop_results::{Architecture, Load};
-use farhop_scenario::{Scenario, open};
 use farhop_sim::simulate;
+use opening::scenario;
 use proptest::prelude::*;
-
-fn scenario(name: &str, assignments: &[&str]) -> Scenario {
-    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
-    open(name, &assignments).expect("the assignments are right")
-}
 
 fn load(name: &str, assignments: &[&str]) -> Load {
     let mut simulation = simulate(&scenario(name, assignments), 1);

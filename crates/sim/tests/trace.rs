@@ -1,10 +1,11 @@
 //! What a traced run leaves behind, and that it is what happened.
 
 mod memory;
+mod opening;
 
 use farhop_recording::replay::{ReplaySummary, verify_log};
 use farhop_results::Architecture;
-use farhop_scenario::{Scenario, open};
+use farhop_scenario::Scenario;
 use farhop_sim::{Simulation, TraceFiles, TraceSummary, simulate, simulate_traced};
 use farhop_units::Instant;
 use memory::Memory;
@@ -45,8 +46,7 @@ impl Traced {
 }
 
 fn scenario(name: &str, assignments: &[&str]) -> Scenario {
-    let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
-    let mut scenario = open(name, &assignments).expect("the assignments are right");
+    let mut scenario = opening::scenario(name, assignments);
     // Whoever marks needs somebody to be marked.
     scenario.tcp.ecn = assignments.iter().any(|assignment| assignment.ends_with("ecn=on"));
     scenario
