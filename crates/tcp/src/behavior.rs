@@ -99,6 +99,8 @@ pub(crate) struct Behavior {
     pub(crate) gentle_restart: bool,
     /// Selective acknowledgements (RFC 2018).
     pub(crate) sack: bool,
+    /// Blocks of what arrived out of order that a receiver remembers to name.
+    pub(crate) remembered_blocks: usize,
     /// Without SACK: duplicate acknowledgements count as selective ones ([`crate::emulated`]); else as RFC 5681 says ([`crate::classic`]).
     pub(crate) emulates_sack: bool,
     /// With SACK: losses are told by the order of sending, and tails probed (RFC 8985); else by three arrivals (RFC 6675).
@@ -168,7 +170,8 @@ impl Behavior {
         Self { sack: true, emulates_sack: false, ..self }
     }
 
-    /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16).
+    /// Linux 6.x: include/net/tcp.h (TCP_RTO_MIN 200 ms, TCP_TIMEOUT_INIT 1 s, TCP_RTO_MAX 120 s, TCP_MAX_QUICKACKS 16), include/linux/tcp.h
+    /// (TCP_NUM_SACKS 4).
     const fn linux(immediate: bool) -> Self {
         Self {
             timers: Timers::Jiffies { uptime: Duration::ZERO },
@@ -184,6 +187,7 @@ impl Behavior {
             validates_window: true,
             gentle_restart: true,
             sack: true,
+            remembered_blocks: 4,
             emulates_sack: true,
             rack: true,
             undo: true,
@@ -217,6 +221,7 @@ impl Behavior {
             validates_window: false,
             gentle_restart: false,
             sack: false,
+            remembered_blocks: usize::MAX,
             emulates_sack: false,
             rack: false,
             undo: false,
@@ -249,6 +254,7 @@ impl Behavior {
             validates_window: false,
             gentle_restart: false,
             sack: true,
+            remembered_blocks: usize::MAX,
             emulates_sack: false,
             rack: false,
             undo: false,

@@ -27,6 +27,7 @@ mod error;
 mod host;
 mod jiffies;
 mod kernel;
+mod out_of_order;
 mod pacing;
 mod probe;
 mod program;

@@ -5,6 +5,7 @@
 
 use crate::acknowledger::{Acknowledger, Arrival};
 use crate::behavior::Behavior;
+use crate::out_of_order::OutOfOrder;
 use crate::rtt::RttEstimator;
 use crate::sack::MOST_BLOCKS;
 use crate::window::ReceiveWindow;
@@ -12,9 +13,7 @@ use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
 
-/// tcp_sack_new_ofo_skb(): blocks that Linux remembers (TCP_NUM_SACKS), and those that an acknowledgement is sure to have room for
-/// (TCP_SACK_BLOCKS_EXPECTED).
-const REMEMBERED: usize = 4;
+/// tcp_sack_new_ofo_skb(): blocks that an acknowledgement is sure to have room for (TCP_SACK_BLOCKS_EXPECTED).
 const EXPECTED: usize = 2;
 
 /// What a segment brought.
@@ -36,8 +35,8 @@ pub(crate) struct Receiver {
     told: Sequence,
     mss: Bytes,
     fin: Option<Sequence>,
-    /// Arrived beyond `expected`: disjoint, the latest changed first.
-    islands: Vec<SackBlock>,
+    /// Arrived beyond `expected`.
+    waiting: OutOfOrder,
     /// The timestamp to echo: TS.Recent.
     timestamp: u32,
     sack: bool,
@@ -59,7 +58,7 @@ impl Receiver {
             expected: None,
             told: Sequence::SYN,
             timestamp: 0,
-            islands: Vec::new(),
+            waiting: OutOfOrder::new(behavior.remembered_blocks),
             twice: None,
             marked: false,
             fin: None,
@@ -103,9 +102,9 @@ impl Receiver {
         if !self.acks.holds_back() || !is_beyond {
             return false;
         }
-        let mut remembered = self.islands.iter().take(REMEMBERED);
-        let grown = remembered.position(|island| segment.sequence <= island.end && island.start <= segment.end());
-        grown.unwrap_or(self.islands.len()) >= EXPECTED
+        let named = self.waiting.named();
+        let grown = named.iter().position(|block| segment.sequence <= block.end && block.start <= segment.end());
+        grown.unwrap_or(named.len()) >= EXPECTED
     }
 
     /// Takes in a segment; `trip` is what the endpoint's own sender has seen of round trips.
@@ -130,13 +129,13 @@ impl Receiver {
         }
         self.window.measure(self.acks.timers.timestamp(now), segment);
         if segment.sequence > expected {
-            self.add_island(SackBlock { start: segment.sequence, end: segment.end() });
+            self.waiting.add(SackBlock { start: segment.sequence, end: segment.end() });
             // Without, a window that moves would hide that the acknowledgement is a duplicate.
             if self.sack && self.window.data_waits(segment.payload, self.waiting_span()) {
                 self.acks.window_grew();
             }
         }
-        let filling = !self.islands.is_empty();
+        let filling = !self.waiting.is_empty();
         let received = self.accept(expected, segment);
         // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
         if segment.sequence > expected && segment.payload > Bytes::ZERO && !received.finished {
@@ -166,10 +165,9 @@ impl Receiver {
     /// RFC 2883 §4: what of the segment has arrived before.
     fn note_duplicate(&mut self, expected: Sequence, segment: &Segment) {
         let range = SackBlock { start: segment.sequence, end: segment.end() };
-        let known = self.islands.iter().any(|island| island.contains(&range));
         if range.start < expected && !segment.syn {
             self.twice = Some(SackBlock { end: range.end.min(expected), ..range });
-        } else if known {
+        } else if self.waiting.contains(&range) {
             self.twice = Some(range);
         }
     }
@@ -196,9 +194,7 @@ impl Receiver {
         if segment.sequence <= expected {
             reached = reached.max(segment.end());
         }
-        while let Some(index) = self.islands.iter().position(|island| island.start <= reached) {
-            reached = reached.max(self.islands.swap_remove(index).end);
-        }
+        reached = self.waiting.take_up_to(reached);
         self.expected = Some(reached);
         let finished = self.fin.is_some_and(|fin| expected <= fin && fin < reached);
         self.finished |= finished;
@@ -207,22 +203,9 @@ impl Receiver {
         Received { bytes: (reached - expected).saturating_sub(Bytes::new(marks)), finished }
     }
 
-    /// RFC 2018 §4: the block with the latest segment comes first.
-    fn add_island(&mut self, mut new: SackBlock) {
-        self.islands.retain(|island| {
-            let apart = island.end < new.start || new.end < island.start;
-            if !apart {
-                new = SackBlock { start: new.start.min(island.start), end: new.end.max(island.end) };
-            }
-            apart
-        });
-        self.islands.insert(0, new);
-    }
-
     /// From the next byte expected to the last that has arrived.
     fn waiting_span(&self) -> Bytes {
-        let furthest = self.islands.iter().map(|island| island.end).max();
-        furthest.map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
+        self.waiting.furthest().map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
     }
 
     fn note_data(&mut self, now: Instant, segment: &Segment, trip: &RttEstimator) {
@@ -243,7 +226,11 @@ impl Receiver {
         segment.timestamps = Timestamps { value: self.acks.timers.timestamp(now), echo: self.timestamp };
         if self.sack {
             let twice = self.twice.take();
-            twice.iter().chain(&self.islands).take(MOST_BLOCKS).for_each(|island| segment.add_sack_block(*island));
+            twice
+                .iter()
+                .chain(self.waiting.named())
+                .take(MOST_BLOCKS)
+                .for_each(|island| segment.add_sack_block(*island));
         }
         if segment.payload > Bytes::ZERO {
             self.acks.data_sent(now);
