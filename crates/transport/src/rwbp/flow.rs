@@ -5,6 +5,7 @@ use super::packet::Kind;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::StreamId;
+use crate::rtt::RttEstimator;
 use farhop_units::Instant;
 use std::time::Duration;
 
@@ -39,8 +40,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// The end that opens, or the one that waits.
-    pub(super) fn new(now: Instant, id: StreamId, config: &RwbpConfig, opens: bool) -> Self {
+    /// The end that opens, or the one that waits; `rtt` is what other flows have seen.
+    pub(super) fn new(now: Instant, id: StreamId, config: &RwbpConfig, opens: bool, rtt: RttEstimator) -> Self {
         let phase = match (opens, config.handshake) {
             (true, true) => Phase::Asking { since: now, tries: 0 },
             (true, false) => Phase::Open,
@@ -50,7 +51,7 @@ impl Flow {
             id,
             phase,
             owed: (opens && config.handshake).then_some(Kind::Open { reply: false }),
-            sender: Sender::new(config),
+            sender: Sender::new(config, rtt),
             receiver: Receiver::new(config),
             is_in_turn: false,
             is_owing: false,
@@ -82,12 +83,19 @@ impl Flow {
         self.owed.is_some() || self.receiver.owes()
     }
 
-    /// The packet without data that goes out now.
-    pub(super) fn pay(&mut self, now: Instant, config: &RwbpConfig) -> Kind {
+    /// The packet without data that is owed, as of now.
+    pub(super) fn debt(&self, config: &RwbpConfig) -> Kind {
+        self.owed.unwrap_or_else(|| self.receiver.acknowledgment(config))
+    }
+
+    /// [`Flow::debt`] goes out now.
+    pub(super) fn pay(&mut self, now: Instant, config: &RwbpConfig) {
         if let Phase::Asking { since, .. } = &mut self.phase {
             *since = now;
         }
-        self.owed.take().unwrap_or_else(|| self.receiver.acknowledge(config))
+        if self.owed.take().is_none() {
+            self.receiver.acknowledge(config);
+        }
     }
 
     /// When something is to happen without a packet.

@@ -22,8 +22,12 @@
 //! The paper's error recovery is in its reference 16, which is not available; ours is built on the link keeping its order.
 //! Every packet has a number of its own, also one that repeats data. A receiver that sees a gap says at once which data is missing
 //! and the newest number that has arrived; whatever was sent before that number and has not arrived is lost and sent again, data of
-//! a lost repetition included. A timer is the last resort, for losses at the end of what was sent. Packets that overtake each
-//! other cost needless repetitions, nothing else.
+//! a lost repetition included. A timer is the last resort, for losses at the end of what was sent. It knows the time of every answer,
+//! for numbers are not used twice, and a flow's first that of the proxy's other flows (RFC 9040); its waits double until a packet is
+//! answered. Packets that overtake each other cost needless repetitions, nothing else.
+//!
+//! Where packets wait for the link, so that a flow's acknowledgements would, there is one: it is written when it leaves. Without
+//! congestion control nothing else would keep acknowledgements, and what is sent again for want of them, from filling a way back that is slow.
 //!
 //! What is lost closes the window until it is repaired, for the buffer holds what came behind it: with buffers of one round trip a
 //! loss costs a flow about one round trip, with twice as much nothing.

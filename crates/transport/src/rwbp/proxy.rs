@@ -5,9 +5,11 @@ use super::flow::Flow;
 use super::packet::{Kind, Packet, data_bytes};
 use super::receiver::Arrived;
 use crate::agenda::Agenda;
+use crate::rtt::RttEstimator;
 use crate::{Output, Room, StreamId};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// All flows of one proxy. The upstream proxy has those of all terminals, a terminal's proxy its own.
 #[derive(Debug)]
@@ -21,12 +23,32 @@ pub struct Proxy {
     turns: VecDeque<u32>,
     /// Flows with an acknowledgement to send: these go first, for they are small and open windows.
     owing: VecDeque<u32>,
-    /// The IP output queue: each packet with its flow's place.
-    queue: VecDeque<(u32, Packet)>,
+    /// The IP output queue: what waits, with its flow's place.
+    queue: VecDeque<(u32, Waiting)>,
     queued: Bytes,
+    /// Of all flows.
+    rtt: RttEstimator,
     link_room: Room,
     agenda: Agenda,
     outputs: VecDeque<Output<Packet>>,
+}
+
+/// What waits in the output queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Data(Packet),
+    /// What its flow owes: the packet is made when it leaves, so that it says what is so then, and whatever came meanwhile has no other one.
+    Debt,
+}
+
+impl Waiting {
+    /// The room that is kept for it in the output queue.
+    fn wire_bytes(self) -> Bytes {
+        match self {
+            Self::Data(packet) => packet.wire_bytes(),
+            Self::Debt => Packet::largest_acknowledgment(),
+        }
+    }
 }
 
 impl Proxy {
@@ -42,6 +64,7 @@ impl Proxy {
             owing: VecDeque::new(),
             queue: VecDeque::new(),
             queued: Bytes::ZERO,
+            rtt: RttEstimator::default(),
             link_room: Room::default(),
             agenda: Agenda::default(),
             outputs: VecDeque::new(),
@@ -51,7 +74,7 @@ impl Proxy {
     /// Opens a flow from this side. If the number was used before, both sides have forgotten that flow, and nothing of it is on its way.
     pub fn connect(&mut self, now: Instant, flow: StreamId) {
         self.advance(now);
-        let flow = Flow::new(now, flow, &self.config, true);
+        let flow = Flow::new(now, flow, &self.config, true, self.rtt.clone());
         if flow.is_open() {
             self.outputs.push_back(Output::Connected { at: now, stream: Some(flow.id) });
         }
@@ -61,7 +84,7 @@ impl Proxy {
     /// Waits for the other side to open a flow.
     pub fn listen(&mut self, now: Instant, flow: StreamId) {
         self.advance(now);
-        self.insert(Flow::new(now, flow, &self.config, false));
+        self.insert(Flow::new(now, flow, &self.config, false, self.rtt.clone()));
     }
 
     /// Forgets a flow and what of it has not left: after [`Output::Closed`] at both ends, or to give it up. Another one may have its name.
@@ -73,15 +96,13 @@ impl Proxy {
         self.owing.retain(|turn| *turn != slot);
         self.agenda.set(slot, None);
         self.vacant.push(slot);
-        let is_of_it = |packet: &Packet| packet.flow == flow;
-        self.queued -= self
-            .queue
-            .iter()
-            .filter(|(_, packet)| is_of_it(packet))
-            .map(|(_, packet)| packet.wire_bytes())
-            .sum::<Bytes>();
-        self.queue.retain(|(_, packet)| !is_of_it(packet));
-        self.outputs.retain(|output| !matches!(output, Output::Transmit { packet, .. } if is_of_it(packet)));
+        self.queue.retain(|(owner, waiting)| {
+            if *owner == slot {
+                self.queued -= waiting.wire_bytes();
+            }
+            *owner != slot
+        });
+        self.outputs.retain(|output| !matches!(output, Output::Transmit { packet, .. } if packet.flow == flow));
     }
 
     /// The relay has `bytes` more to send; returns how many the send buffer took. [`Output::Room`] says when it takes more.
@@ -109,13 +130,15 @@ impl Proxy {
 
     /// A packet from the other side arrived. One of an unknown flow is ignored.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
-        let arrived = self.change(now, packet.flow, |flow, now, config| Arrival {
-            opens: flow.handle_opening(&packet.kind),
-            data: handle_kind(flow, now, config, &packet.kind),
-            room: flow.sender.take_room(config),
-            closes: flow.take_closed(),
+        let arrived = self.change(now, packet.flow, |flow, now, config| {
+            let opens = flow.handle_opening(&packet.kind);
+            let (data, sample) = handle_kind(flow, now, config, &packet.kind);
+            (Arrival { opens, data, room: flow.sender.take_room(config), closes: flow.take_closed() }, sample)
         });
-        if let Some(arrival) = arrived {
+        if let Some((arrival, sample)) = arrived {
+            if let Some((rtt, delay)) = sample {
+                self.rtt.sample(rtt, delay);
+            }
             self.report(packet.flow, arrival);
         }
     }
@@ -160,7 +183,7 @@ impl Proxy {
 
     /// How much room the link's queue must have for the next packet; `None` if none waits for it.
     pub fn awaited_link_room(&self) -> Option<Bytes> {
-        self.queue.front().map(|(_, packet)| packet.wire_bytes())
+        self.first().map(|(_, packet)| packet.wire_bytes())
     }
 
     fn get(&self, flow: StreamId) -> Option<&Flow> {
@@ -253,26 +276,40 @@ impl Proxy {
         }
     }
 
+    /// What leaves the output queue next, with its flow's place.
+    fn first(&self) -> Option<(u32, Packet)> {
+        let &(slot, waiting) = self.queue.front()?;
+        let debt = |flow: &Flow| Packet { flow: flow.id, kind: flow.debt(&self.config) };
+        Some(match waiting {
+            Waiting::Data(packet) => (slot, packet),
+            Waiting::Debt => (slot, self.flows[slot as usize].as_ref().map(debt)?),
+        })
+    }
+
     fn drain(&mut self) {
-        while let Some(&(slot, packet)) = self.queue.front() {
+        while let Some((slot, packet)) = self.first() {
             let wire = packet.wire_bytes();
             if !self.link_room.takes(wire) {
                 return;
             }
-            self.queue.pop_front();
-            self.queued -= wire;
+            if let Some((_, waiting)) = self.queue.pop_front() {
+                self.queued -= waiting.wire_bytes();
+            }
             self.link_room = self.link_room.without(wire);
             self.leave(slot, packet);
         }
     }
 
     fn leave(&mut self, slot: u32, packet: Packet) {
-        if let Kind::Data { number, offset, .. } = packet.kind {
-            if let Some(flow) = &mut self.flows[slot as usize] {
-                flow.sender.left(self.now, number, offset);
+        if let Some(flow) = &mut self.flows[slot as usize] {
+            if let Kind::Data { number, .. } = packet.kind {
+                flow.sender.left(self.now, number);
+            } else {
+                flow.pay(self.now, &self.config);
+                flow.is_owing = false;
             }
-            self.update(slot);
         }
+        self.update(slot);
         self.outputs.push_back(Output::Transmit { at: self.now, packet });
     }
 
@@ -281,24 +318,19 @@ impl Proxy {
         self.queued + wire <= self.config.output_queue.max(least)
     }
 
-    fn enqueue(&mut self, slot: u32, packet: Packet) {
-        self.queued += packet.wire_bytes();
-        self.queue.push_back((slot, packet));
+    fn enqueue(&mut self, slot: u32, waiting: Waiting) {
+        self.queued += waiting.wire_bytes();
+        self.queue.push_back((slot, waiting));
     }
 
-    /// The next flow with an acknowledgement to send enqueues it; false if there is none or no room.
+    /// The next flow with an acknowledgement to send has a place for it in the queue; false if there is none or no room.
     fn pay_next(&mut self) -> bool {
         let Some(&slot) = self.owing.front() else { return false };
-        if !self.has_room(Packet::largest_acknowledgment()) {
+        if !self.has_room(Waiting::Debt.wire_bytes()) {
             return false;
         }
         self.owing.pop_front();
-        if let Some(flow) = &mut self.flows[slot as usize] {
-            flow.is_owing = false;
-            let packet = Packet { flow: flow.id, kind: flow.pay(self.now, &self.config) };
-            self.enqueue(slot, packet);
-        }
-        self.update(slot);
+        self.enqueue(slot, Waiting::Debt);
         true
     }
 
@@ -317,7 +349,7 @@ impl Proxy {
             flow.is_in_turn = false;
             let id = flow.id;
             if let Some(kind) = flow.sender.send(self.now, &self.config, spacing) {
-                self.enqueue(slot, Packet { flow: id, kind });
+                self.enqueue(slot, Waiting::Data(Packet { flow: id, kind }));
             }
         }
         self.update(slot);
@@ -333,15 +365,22 @@ struct Arrival {
     closes: bool,
 }
 
-fn handle_kind(flow: &mut Flow, now: Instant, config: &RwbpConfig, kind: &Kind) -> Arrived {
+/// Also how long an answer took, and how much of that the receiver waited.
+fn handle_kind(
+    flow: &mut Flow,
+    now: Instant,
+    config: &RwbpConfig,
+    kind: &Kind,
+) -> (Arrived, Option<(Duration, Duration)>) {
     match kind {
-        Kind::Open { .. } => Arrived::default(),
+        Kind::Open { .. } => (Arrived::default(), None),
         Kind::Data { number, offset, payload, fin } => {
-            flow.receiver.handle_data(now, config, *number, *offset, *payload, *fin)
+            (flow.receiver.handle_data(now, config, *number, *offset, *payload, *fin), None)
         }
         Kind::Acknowledgment { cumulative, newest, window, delayed, missing } => {
-            flow.sender.handle_acknowledgment(now, config, (*cumulative, *newest), *window, *delayed, missing);
-            Arrived::default()
+            let places = (*cumulative, *newest);
+            let sample = flow.sender.handle_acknowledgment(now, config, places, *window, *delayed, missing);
+            (Arrived::default(), sample)
         }
     }
 }

@@ -142,18 +142,21 @@ impl Receiver {
         self.expected + u64::from(self.window(config)) * config.segment()
     }
 
-    /// The acknowledgement that goes out now.
-    pub(super) fn acknowledge(&mut self, config: &RwbpConfig) -> Kind {
-        self.told = self.told.max(self.allowed(config));
-        let acknowledgment = Kind::Acknowledgment {
+    /// The acknowledgement of what has arrived so far.
+    pub(super) fn acknowledgment(&self, config: &RwbpConfig) -> Kind {
+        Kind::Acknowledgment {
             cumulative: self.expected,
             newest: self.newest,
             window: self.window(config),
             delayed: self.delayed,
             missing: Missing::new(self.expected, self.beyond.gaps_from(self.expected), self.highest()),
-        };
+        }
+    }
+
+    /// [`Receiver::acknowledgment`] goes out now.
+    pub(super) fn acknowledge(&mut self, config: &RwbpConfig) {
+        self.told = self.told.max(self.allowed(config));
         (self.owed, self.delayed, self.straggler, self.unacknowledged) = (false, false, None, 0);
-        acknowledgment
     }
 }
 
@@ -171,7 +174,9 @@ mod tests {
     }
 
     fn acknowledged(receiver: &mut Receiver) -> (u64, u16, bool) {
-        match receiver.acknowledge(&config()) {
+        let acknowledgment = receiver.acknowledgment(&config());
+        receiver.acknowledge(&config());
+        match acknowledgment {
             Kind::Acknowledgment { cumulative, window, missing, .. } => (cumulative, window, missing.is_empty()),
             other => panic!("{other:?}"),
         }

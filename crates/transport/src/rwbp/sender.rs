@@ -28,9 +28,8 @@ struct Record {
     offset: u64,
     payload: u32,
     fin: bool,
-    /// The number it was last sent under, and when it then left.
+    /// The number it was last sent under.
     number: u64,
-    left: Instant,
     fate: Fate,
 }
 
@@ -38,6 +37,16 @@ impl Record {
     fn end(&self) -> u64 {
         self.offset + u64::from(self.payload) + u64::from(self.fin)
     }
+}
+
+/// A packet that was sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    number: u64,
+    /// The place of its data.
+    offset: u64,
+    /// When it left the output queue, if it has.
+    left: Option<Instant>,
 }
 
 /// Everything one direction's sender knows.
@@ -51,10 +60,9 @@ pub(super) struct Sender {
     edge: u64,
     acknowledged: u64,
     records: VecDeque<Record>,
-    /// What was sent, by number and place, and not told of by an acknowledgement of a later number; and what those that came were
-    /// too short to tell of.
-    open: VecDeque<(u64, u64)>,
-    doubtful: VecDeque<(u64, u64)>,
+    /// What was sent and not told of by an acknowledgement of a later number; and what those that came were too short to tell of.
+    open: VecDeque<Sent>,
+    doubtful: VecDeque<Sent>,
     /// The places of what is lost and not sent again; the first is a record's.
     lost: VecDeque<u64>,
     next_number: u64,
@@ -72,7 +80,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(config: &RwbpConfig) -> Self {
+    /// `rtt` is what other flows have seen.
+    pub(super) fn new(config: &RwbpConfig, rtt: RttEstimator) -> Self {
         Self {
             written: 0,
             closing: false,
@@ -86,7 +95,7 @@ impl Sender {
             next_number: 1,
             queued: 0,
             paced: Instant::START,
-            rtt: RttEstimator::default(),
+            rtt,
             timer_base: Instant::START,
             backoff: 0,
             probe: false,
@@ -238,7 +247,7 @@ impl Sender {
         let record = &mut self.records[index];
         (record.fate, record.number) = (Fate::InFlight, number);
         let repeated = (offset, Bytes::new(record.payload.into()), record.fin);
-        self.open.push_back((number, offset));
+        self.open.push_back(Sent { number, offset, left: None });
         self.forget_found();
         Some(repeated)
     }
@@ -257,28 +266,28 @@ impl Sender {
         let (offset, payload) = (self.next, self.new_payload(config));
         let fin = self.closing && offset + payload.get() == self.written;
         let length = u32::try_from(payload.get()).expect("bounded by new_payload");
-        let left = Instant::START;
-        let record = Record { offset, payload: length, fin, number, left, fate: Fate::InFlight };
+        let record = Record { offset, payload: length, fin, number, fate: Fate::InFlight };
         self.next = record.end();
         self.records.push_back(record);
-        self.open.push_back((number, offset));
+        self.open.push_back(Sent { number, offset, left: None });
         (offset, payload, fin)
     }
 
     /// A data packet has left the output queue.
-    pub(super) fn left(&mut self, now: Instant, number: u64, offset: u64) {
+    pub(super) fn left(&mut self, now: Instant, number: u64) {
         self.queued = self.queued.saturating_sub(1);
         self.timer_base = now;
-        if let Some(index) = self.find(offset) {
-            let record = &mut self.records[index];
-            if record.number == number {
-                record.left = now;
-            }
+        if let Ok(place) = self.find_open(number) {
+            self.open[place].left = Some(now);
         }
     }
 
+    fn find_open(&self, number: u64) -> Result<usize, usize> {
+        self.open.binary_search_by_key(&number, |sent| sent.number)
+    }
+
     /// An acknowledgement arrived of everything before `cumulative` and of packets up to number `newest`; `window` is in
-    /// maximum-sized segments.
+    /// maximum-sized segments. Returns how long the answer took, and how much of it the receiver waited, if it tells.
     pub(super) fn handle_acknowledgment(
         &mut self,
         now: Instant,
@@ -287,15 +296,19 @@ impl Sender {
         window: u16,
         delayed: bool,
         missing: &Missing,
-    ) {
+    ) -> Option<(Duration, Duration)> {
         if cumulative > self.next || newest >= self.next_number {
-            return;
+            return None;
         }
         self.edge = self.edge.max(cumulative + u64::from(window) * config.segment());
         self.acknowledged = self.acknowledged.max(cumulative);
-        (self.timer_base, self.backoff) = (now, 0);
-        if !delayed {
-            self.sample_rtt(now, newest);
+        self.timer_base = now;
+        let sample =
+            self.answer_time(now, newest).map(|rtt| (rtt, if delayed { config.ack_delay } else { Duration::ZERO }));
+        if let Some((rtt, delay)) = sample {
+            self.rtt.sample(rtt, delay);
+            // RFC 6298 §5 (5.7) and Karn: what is backed off stays so until something is measured.
+            self.backoff = 0;
         }
         self.judge(cumulative, newest, missing);
         let is_settled = |record: &Record| record.fate == Fate::Arrived || record.end() <= cumulative;
@@ -303,34 +316,34 @@ impl Sender {
             self.records.pop_front();
         }
         self.forget_found();
+        sample
     }
 
-    /// The packet of this number has just arrived at the other side.
-    fn sample_rtt(&mut self, now: Instant, newest: u64) {
-        let Ok(place) = self.open.binary_search_by_key(&newest, |(number, _)| *number) else { return };
-        let record = self.find(self.open[place].1).map(|index| self.records[index]);
-        if let Some(record) = record.filter(|record| record.number == newest && record.fate == Fate::InFlight) {
-            self.rtt.sample(now.since(record.left), Duration::ZERO);
-        }
+    /// How long ago the packet of this number left, if this is the first that is heard of it. A number is one packet's alone, also if
+    /// its data was sent before or has been since.
+    fn answer_time(&self, now: Instant, newest: u64) -> Option<Duration> {
+        let sent = self.open[self.find_open(newest).ok()?];
+        sent.left.map(|left| now.since(left))
     }
 
     /// Finds the fate of everything that was sent up to the newest number that has arrived.
     fn judge(&mut self, cumulative: u64, newest: u64, missing: &Missing) {
-        while let Some(&(number, offset)) = self.doubtful.front() {
-            if !self.decide(number, offset, cumulative, newest, missing) {
+        while let Some(&sent) = self.doubtful.front() {
+            if !self.decide(sent, cumulative, newest, missing) {
                 break;
             }
             self.doubtful.pop_front();
         }
-        while let Some((number, offset)) = self.open.pop_front_if(|(number, _)| *number <= newest) {
-            if !self.decide(number, offset, cumulative, newest, missing) {
-                self.doubtful.push_back((number, offset));
+        while let Some(sent) = self.open.pop_front_if(|sent| sent.number <= newest) {
+            if !self.decide(sent, cumulative, newest, missing) {
+                self.doubtful.push_back(sent);
             }
         }
     }
 
     /// Whether the fate of a packet is known by now.
-    fn decide(&mut self, number: u64, offset: u64, cumulative: u64, newest: u64, missing: &Missing) -> bool {
+    fn decide(&mut self, sent: Sent, cumulative: u64, newest: u64, missing: &Missing) -> bool {
+        let Sent { number, offset, .. } = sent;
         let Some(index) = self.find(offset) else { return true };
         let record = &mut self.records[index];
         if record.number != number || record.fate == Fate::Arrived {

@@ -299,6 +299,78 @@ fn a_lost_end_is_mended_by_the_timer() {
     assert!((1.25..3.6).contains(&last), "{last} s");
 }
 
+/// A link whose answers take so long.
+fn far_away(answers: Duration) -> [Pipe; 2] {
+    let [down, up] = satellite();
+    [down, Pipe { delay: answers, ..up }]
+}
+
+#[test]
+fn a_late_answer_is_measured_whatever_was_sent_again_meanwhile() {
+    let mut network = network(&config(), far_away(Duration::from_secs(10)), 1);
+    open(&mut network, 0);
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        network.at(UP, |proxy, now| proxy.write(now, StreamId(0), Bytes::new(400)));
+        network.run_until(|_| false);
+        sent.push(network.seen[UP].packets_sent);
+    }
+    // Nothing is known of the link: it is asked for after 3 s and 6 more. A packet that comes alone is answered late, which is known.
+    assert_eq!(sent, [3, 4, 5]);
+}
+
+#[test]
+fn a_new_flow_knows_how_long_others_have_waited() {
+    let mut network = network(&config(), far_away(Duration::from_secs(10)), 1);
+    let mut sent = Vec::new();
+    for flow in 0..3 {
+        open(&mut network, flow);
+        network.at(UP, |proxy, now| proxy.write(now, StreamId(flow), Bytes::new(400)));
+        network.run_until(|_| false);
+        sent.push(network.seen[UP].packets_sent);
+    }
+    assert_eq!(sent, [3, 4, 5]);
+}
+
+#[test]
+fn waits_grow_until_a_packet_is_answered_whatever_else_is_heard() {
+    let second = |s| Instant::START + Duration::from_secs(s);
+    let [down, up] = satellite();
+    let mut network = network(&config(), [Pipe { cut: Some((second(3), second(90))), ..down }, up], 1);
+    open(&mut network, 0);
+    network.reads[DOWN] = false;
+    network.at(UP, |proxy, now| proxy.write(now, StreamId(0), Bytes::kb(50)));
+    network.run_to(second(3));
+    network.at(UP, |proxy, now| proxy.write(now, StreamId(0), Bytes::new(400)));
+    let before = network.seen[UP].packets_sent;
+    // Each of these opens the window, which is told of; of what was sent nothing new is.
+    for at in [10, 30, 60] {
+        network.run_to(second(at));
+        network.at(DOWN, |proxy, now| proxy.read(now, StreamId(0), Bytes::kb(15)));
+    }
+    network.run_to(second(90));
+    // A second and some, twice that and so on, each time anew from when the window opens.
+    let repeated = network.seen[UP].packets_sent - before - 1;
+    assert!((3..=6).contains(&repeated), "{repeated} times");
+    assert!(network.run_until(|network| network.stream(DOWN, 0).bytes == Bytes::new(50_400)));
+}
+
+#[test]
+fn an_acknowledgement_that_waits_says_what_came_meanwhile() {
+    // Of 100 packets every second would be acknowledged, but only some of them fit into what the way back takes.
+    let [down, up] = satellite();
+    let mut network =
+        network(&config(), [down, Pipe { rate: Some(Rate::kbps(4)), queue: Some(Bytes::new(200)), ..up }], 1);
+    open(&mut network, 0);
+    assert!(transfer(&mut network, 1, Bytes::new(512 * 100)));
+    assert!(network.ends[DOWN].output_queue() <= Bytes::new(80), "one waits for the link");
+    network.run_until(|network| network.ends[UP].unacknowledged(StreamId(0)) == Bytes::ZERO);
+    let arrived = network.stream(DOWN, 0).last.expect("it has arrived");
+    // Those in the link's queue, one in service, and the one that says it all: 80 ms each.
+    assert!(network.now.since(arrived) < MS(250 + 80 * 8), "{} after {arrived}", network.now);
+    assert_eq!(network.seen[UP].packets_sent, 100, "nothing is sent twice");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
