@@ -46,7 +46,7 @@ pub enum Kind {
         newest: u64,
         /// Maximum-sized segments that may be sent beyond `cumulative`.
         window: u16,
-        /// It waited for further packets, so that its time is no measure of the round trip.
+        /// It waited for further packets, as long as the receiver does: of its time so much is not the round trip.
         delayed: bool,
         /// What has not arrived beyond `cumulative`.
         missing: Missing,
