@@ -68,7 +68,7 @@ impl Device {
         }
     }
 
-    /// Whether [`Device::write`] takes hardly longer than copying a packet; else it runs the host's network stack.
+    /// Whether [`Device::write`] itself takes hardly longer than copying a packet; else it runs the host's network stack.
     pub(crate) fn is_quick(&self) -> bool {
         self.taker().is_some()
     }

@@ -6,13 +6,14 @@ use crate::device::{Device, DeviceKind};
 use crate::instance::{self, NETNS, STATE};
 use crate::netfilter::{self, Masquerade, Table};
 use crate::preemption::Preemption;
+use crate::real_time::{self, Priority};
 use crate::tun::TUN_CONTROL;
 use crate::user_namespace::{self, Rights};
 use crate::wakefulness::Wakefulness;
 use crate::{EmuError, enter_user_namespace, kernel_tcp};
 use farhop_units::counted;
-use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
+use nix::unistd::Pid;
 use nix::unistd::{AccessFlags, access};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -217,21 +218,14 @@ fn congestion_controls() -> Finding {
 }
 
 fn real_time() -> Result<String, EmuError> {
-    let tried = thread::scope(|scope| scope.spawn(become_real_time).join());
+    let try_it = || real_time::give(Pid::from_raw(0), Priority::Host);
+    let tried = thread::scope(|scope| scope.spawn(try_it).join());
     tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|error| EmuError::Unavailable {
         needs: "real-time priority",
         problem: format!("{}: packets are late when the machine is busy", error.desc().to_lowercase()),
         remedy: "run it with sudo, or give the container CAP_SYS_NICE",
     })?;
     Ok("the link's thread comes before all others".to_owned())
-}
-
-/// Gives the calling thread the least of real-time priorities.
-#[expect(unsafe_code, reason = "sched_setscheduler is not in nix")]
-fn become_real_time() -> nix::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters live through the call; 0 names the calling thread.
-    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }).map(drop)
 }
 
 fn preemption() -> Result<String, EmuError> {

@@ -16,7 +16,7 @@
 //! A host that takes its packets more slowly than the link delivers them makes the driver read less: what has not been read
 //! waits in the device of its sender, where it has not arrived at the link yet.
 //!
-//! As long as there is little to do all threads run on one processor ([`placement`]).
+//! As long as there is little to do all threads run on one processor, and hosts take what they are handed at once ([`placement`]).
 //!
 //! The threads ask for real-time priority (`SCHED_FIFO`) and a timer slack of 1 ns.
 //!
@@ -25,7 +25,6 @@
 mod frame;
 mod placement;
 mod poller;
-mod real_time;
 mod recorder;
 mod remote;
 mod segment;
@@ -38,12 +37,12 @@ pub(crate) use remote::Remote;
 pub(crate) use segment::{Ends, Memory, Segment, SegmentRecord};
 
 use crate::clock::Clock;
+use crate::real_time::{self, Priority};
 use farhop_link::{Direction, Port};
 use farhop_units::Instant;
 use nix::unistd::Pid;
 use placement::Placement;
 use poller::{Poller, Ready};
-use real_time::Priority;
 use remote::{Command, Commands};
 use segment::READ_BATCH;
 use sleep::{Nap, Sleep};
@@ -257,7 +256,7 @@ impl Round {
             }
         }
         if let Some(placement) = &mut self.placement {
-            placement.handled(self.noticed, packets);
+            placement.handled(self.noticed, packets, self.segments.iter().all(Segment::spaces_packets));
         }
         progress
     }

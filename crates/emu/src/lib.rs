@@ -43,6 +43,7 @@ mod options;
 mod outside;
 mod preemption;
 mod process;
+mod real_time;
 mod record;
 mod shutdown;
 mod status;

@@ -121,6 +121,13 @@ impl Segment {
         self.channel.next_timeout()
     }
 
+    /// Whether packets to one host do not come together.
+    pub(super) fn spaces_packets(&self) -> bool {
+        let config = self.channel.config();
+        let are_spaced = [&config.down, &config.up].iter().all(|way| way.rate.is_some() || way.trace.is_some());
+        are_spaced && self.ends.terminals.len() == 1
+    }
+
     /// Hands over what is due.
     pub(super) fn handle_timeout(&mut self, number: usize, now: Instant, clock: Clock, writers: &Writers) {
         self.channel.handle_timeout(now);

@@ -7,10 +7,10 @@
 //! here.
 
 use super::frame::{Buffer, Frame};
-use super::real_time::{self, Priority};
 use super::segment::Ends;
 use crate::clock::Clock;
 use crate::lateness::{Lateness, LatenessMeter};
+use crate::real_time::{self, Priority};
 use farhop_link::{Direction, Port};
 use farhop_units::Instant;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -2,9 +2,11 @@
 //!
 //! Without it, who writes a packet runs the receiving host's network stack up to its TCP's answer: 10 to 20 µs for an ACK that
 //! lets more be sent, while a fast link delivers one every 4 µs. With it, a write is a copy (some 2 µs), as with a network card,
-//! and what has come in meanwhile is taken together. The kernel thread has to be real-time, or any program that computes would
+//! and what has come in meanwhile is taken together; where the link is not dense the thread goes before the link's, as an interrupt would
+//! ([`Priority`]). The kernel thread has to be real-time, or any program that computes would
 //! delay every packet by milliseconds; so this is done only where both can be had, which takes root.
 
+use crate::real_time::{self, Priority};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::Pid;
@@ -33,20 +35,9 @@ pub(super) fn make_threaded(device: &str) -> io::Result<Pid> {
     fs::write(setting, "1")?;
     // There is one receive queue, whose number is no secret but always 0.
     let thread = find_thread(&format!("napi/{device}-0")).ok_or(io::ErrorKind::NotFound)?;
-    make_real_time(thread)?;
-    Ok(Pid::from_raw(thread))
-}
-
-/// Below the emulator's own threads, above all ordinary ones.
-const PRIORITY: libc::c_int = 20;
-
-#[expect(unsafe_code, reason = "sched_setscheduler is not in nix")]
-fn make_real_time(thread: libc::pid_t) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the parameters live through the call.
-    let answer = unsafe { libc::sched_setscheduler(thread, libc::SCHED_FIFO, &raw const parameters) };
-    Errno::result(answer)?;
-    Ok(())
+    let thread = Pid::from_raw(thread);
+    real_time::give(thread, Priority::DenseHost)?;
+    Ok(thread)
 }
 
 /// The newest processes come last.
