@@ -89,7 +89,10 @@ impl Receiver {
         fin: bool,
     ) -> Arrived {
         let end = offset + payload.get() + u64::from(fin);
-        self.newest = self.newest.max(number);
+        if number > self.newest {
+            // What is told of now has not waited.
+            (self.newest, self.delayed) = (number, false);
+        }
         if fin {
             self.fin = Some(end - 1);
         }
