@@ -115,7 +115,7 @@ pub(crate) struct Behavior {
     /// What may be sent at once goes down the host in batches of a millisecond's worth (TSO, GSO), and the last segment of a batch is
     /// pushed.
     pub(crate) batches: bool,
-    /// A sender takes up to this long to answer an acknowledgement with data: what interrupts, wake-ups and queues of a host take that was
+    /// A sender takes up to this long to answer an acknowledgement with data (zero: none does): what interrupts, wake-ups and queues of a host take that was
     /// not [measured](crate::kernel).
     pub(crate) reaction: Duration,
     /// And a program that sleeps up to this long to connect, ask or answer: its wake-up and system calls, where they were not

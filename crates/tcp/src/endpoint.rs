@@ -134,7 +134,7 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
-    /// Segments are told to it when its host's [`crate::Kernel`] hears of them, and it answers at once. What others of its host's endpoints send by
+    /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges at once, and answers with data as soon as that is sent. What others of its host's endpoints send by
     /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]).
     pub fn answer_when_heard(&mut self) {
         self.sender.answer_when_heard();

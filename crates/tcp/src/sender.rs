@@ -303,7 +303,7 @@ impl Sender {
         self.deferred
     }
 
-    fn batch_circumstances(&self) -> Circumstances {
+    pub(crate) fn batch_circumstances(&self) -> Circumstances {
         Circumstances {
             mss: self.mss,
             window: self.congestion.window(),
@@ -495,6 +495,12 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment, all there is, or half the largest window; the timer of a closed window overrides.
         let worthwhile = allowed == wanted || allowed * 2 >= self.largest_window || self.repeat_now;
         (allowed > Bytes::ZERO && worthwhile).then_some(allowed)
+    }
+
+    /// How much of what was never sent may go now, in any number of segments.
+    pub(crate) fn takes_in_all(&self) -> Bytes {
+        let room = self.congestion.window().saturating_sub(self.in_network());
+        (self.accepted - self.next).min(self.window_edge - self.next).min(room)
     }
 
     /// How much of what was never sent may go in one segment now.
