@@ -2,9 +2,11 @@
 //!
 //! Models RFC 9293 §3.8.6 (window, silly-window avoidance at the sender, probes of a closed window), RFC 5681 (the congestion window
 //! limits what is on the way), RFC 6298 §5 (the retransmission timer), and Linux's limit on what the send buffer holds. What
-//! acknowledgements mean is in [`super::recovery`].
+//! acknowledgements mean is in [`super::recovery`], and how much may leave in [`room`].
 //!
 //! Left out: Nagle's algorithm (endpoints behave as with TCP_NODELAY), giving up after many retransmissions.
+
+mod room;
 
 use crate::batch::{self, Batch, Circumstances};
 use crate::behavior::{Behavior, Timers};
@@ -17,7 +19,7 @@ use crate::recovery::Phase;
 use crate::reordering::Reordering;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
-use crate::send_buffer::{Filling, SendBuffer};
+use crate::send_buffer::SendBuffer;
 use crate::sent::Piece;
 use crate::undo::Needless;
 use crate::usage::{self, AfterSending, WindowUsage};
@@ -426,114 +428,6 @@ impl Sender {
         let push = ends_batch || payload == waiting;
         let fin = self.closing && end == self.written;
         Some(Piece { payload, push, fin, sequence: self.next, ..Piece::default() })
-    }
-
-    /// The application fills the send buffer, unless it waits for room in it.
-    fn accept(&mut self) {
-        if self.accepted == self.written {
-            return;
-        }
-        let filling = self.filling();
-        match &mut self.buffer {
-            None => self.accepted = self.written,
-            Some(buffer) if buffer.is_full() => {}
-            Some(buffer) => self.accepted = self.accepted + buffer.fill(&filling),
-        }
-    }
-
-    /// An acknowledgement may have freed some of the send buffer.
-    pub(crate) fn note_freed(&mut self) {
-        if self.buffer.is_none_or(|buffer| !buffer.is_full()) {
-            return;
-        }
-        let (window, batch) = (self.congestion.window(), self.batch_circumstances().most(u64::MAX));
-        let (room, batch) = (window.saturating_sub(self.in_network()), self.mss * batch);
-        if let Some(buffer) = &mut self.buffer {
-            buffer.acknowledge();
-            buffer.note_room(room, batch, window, self.mss);
-        }
-    }
-
-    /// Whether an application goes on that has waited for room in the send buffer, now that everything was sent that may be.
-    fn makes_room(&mut self) -> bool {
-        if self.buffer.is_none_or(|buffer| !buffer.is_asked()) {
-            return false;
-        }
-        let filling = self.filling();
-        let unfilled = self.fits(self.mss).then(|| self.congestion.window());
-        let goes_on = self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling));
-        if goes_on {
-            self.note_starvation(filling.unsent);
-        }
-        goes_on
-    }
-
-    fn filling(&self) -> Filling {
-        let batch = self.batch_circumstances().most(u64::MAX);
-        let room = self.congestion.window().saturating_sub(self.in_network()).min(self.window_edge - self.next);
-        // Who paces sends a batch at a time, but for the first.
-        let room = match self.congestion.pacing_rate() {
-            Some(_) => room.min(self.mss * self.pacer.unpaced(batch)),
-            None => room,
-        };
-        Filling {
-            mss: self.mss,
-            in_flight: self.next - self.unacknowledged,
-            unsent: self.accepted - self.next,
-            sent: self.scoreboard.packets(),
-            waiting: self.written - self.accepted,
-            room,
-            batch,
-            largest_window: self.largest_window,
-        }
-    }
-
-    /// How much of what was never sent the receiver takes in one segment now.
-    pub(crate) fn takes(&self) -> Option<Bytes> {
-        let wanted = (self.accepted - self.next).min(self.mss);
-        let allowed = wanted.min(self.window_edge - self.next);
-        // RFC 9293 §3.8.6.2.1: a full segment, all there is, or half the largest window; the timer of a closed window overrides.
-        let worthwhile = allowed == wanted || allowed * 2 >= self.largest_window || self.repeat_now;
-        (allowed > Bytes::ZERO && worthwhile).then_some(allowed)
-    }
-
-    /// How much of what was never sent may go now, in any number of segments.
-    pub(crate) fn takes_in_all(&self) -> Bytes {
-        let room = self.congestion.window().saturating_sub(self.in_network());
-        (self.accepted - self.next).min(self.window_edge - self.next).min(room)
-    }
-
-    /// How much of what was never sent may go in one segment now.
-    pub(crate) fn next_new_size(&self) -> Option<Bytes> {
-        self.takes().filter(|allowed| self.fits(*allowed))
-    }
-
-    /// Whether there is new data that the receiver takes.
-    pub(crate) fn has_new_data(&self) -> bool {
-        self.takes().is_some()
-    }
-
-    /// Whether something would be sent if it were time.
-    pub(crate) fn wants_to_send(&mut self) -> bool {
-        match self.scoreboard.next_lost() {
-            Some(payload) => self.fits(payload),
-            None => {
-                self.accept();
-                self.next_new_size().is_some() || (self.closing && self.next == self.written)
-            }
-        }
-    }
-
-    /// Bytes in the network, duplicate acknowledgements taken into account.
-    pub(crate) fn in_network(&self) -> Bytes {
-        let left = if self.behavior.limited_transmit || self.phase == Phase::Recovery { self.duplicates } else { 0 };
-        self.scoreboard.in_flight().saturating_sub(self.mss * left)
-    }
-
-    fn fits(&self, payload: Bytes) -> bool {
-        let in_network = self.in_network();
-        let charge = self.scoreboard.charge(payload);
-        self.repeat_now || in_network == Bytes::ZERO || in_network + charge <= self.congestion.window()
     }
 
     /// RFC 5681 §4.1. Controllers that model the path do without.
