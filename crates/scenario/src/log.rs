@@ -8,8 +8,9 @@ use crate::reader::{Document, ValueError};
 use crate::resolve::number;
 use crate::scenario::Log;
 use crate::words;
-use farhop_units::{Bytes, ParseError, duration};
+use farhop_units::{Bytes, ParseError, counted, duration};
 use farhop_web::logs::{self, Format, Hosts, LogRecord, Strictness};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// More requests, copies included, are more than memory should be given to.
@@ -55,7 +56,8 @@ pub(crate) fn read(document: &Document, files: &Files, head: Bytes) -> Result<Op
     let hosts = hosts(document, files)?;
     let (copies, shift) = raised(document, key, &records)?;
     let server_time = document.get("log.server_time", factor)?.unwrap_or(1.0);
-    let notes = if key == "log.file" { notes } else { Vec::new() };
+    let known = known(&hosts, &records);
+    let notes = if key == "log.file" { notes.into_iter().chain(known).collect() } else { Vec::new() };
     Ok(Some(Log { records: records.into(), hosts, copies, shift, server_time, notes }))
 }
 
@@ -107,6 +109,14 @@ fn hosts(document: &Document, files: &Files) -> Result<Hosts, ValueError> {
         }
         (hosts, lines) => Ok(hosts.or(lines).unwrap_or_default()),
     }
+}
+
+/// How many of the log's servers a host file knows.
+fn known(hosts: &Hosts, records: &[LogRecord]) -> Option<String> {
+    let servers: BTreeSet<_> = records.iter().filter_map(LogRecord::host).collect();
+    let known = servers.iter().filter(|name| hosts.named(name).is_some()).count();
+    let servers = counted(servers.len(), "server");
+    (!hosts.list().is_empty()).then(|| format!("host file: it has {known} of the log's {servers}"))
 }
 
 /// How many copies of the log there are beside it, and by how much each comes after the one before: evenly, unless given.

@@ -26,6 +26,7 @@ use farhop_scenario::{HEADER_BYTES, Log, Profile, Scenario, TcpConfig};
 use farhop_units::{Bytes, Instant};
 use farhop_web::logs::{Hosts, LogRecord, Raised, raised};
 use farhop_web::{Object, Page};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -158,17 +159,18 @@ fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
     let mut all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
     all.sort_by_key(|raised| raised.at);
     let span = all.last().map_or(Duration::ZERO, |last| last.at - begin);
-    let mut servers: BTreeMap<&str, Server> = BTreeMap::new();
+    let mut servers: BTreeMap<Cow<'_, str>, Server> = BTreeMap::new();
     for raised in &all {
-        let server = servers.entry(raised.record.host().unwrap_or(Page::HOST)).or_default();
+        let server = servers.entry(raised.record.host().unwrap_or(Page::HOST.into())).or_default();
         server.objects.push(object(raised));
         let takes = takes(raised.record, log);
         let at = Instant::START + HEAD_START + (raised.at - begin);
         server.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
     }
-    let client = |(number, (name, server)): (u32, (&str, Server))| {
-        let page = Page { objects: server.objects, hosts: vec![name.into()] };
-        Client::log(0, number, page, server.arrivals, tcp(&scenario.tcp, &log.hosts, name))
+    let client = |(number, (name, server)): (u32, (Cow<'_, str>, Server))| {
+        let tcp = tcp(&scenario.tcp, &log.hosts, &name);
+        let page = Page { objects: server.objects, hosts: vec![name.as_ref().into()] };
+        Client::log(0, number, page, server.arrivals, tcp)
     };
     ((0..).zip(servers).map(client).collect(), all.len() as u64, span)
 }

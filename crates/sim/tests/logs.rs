@@ -104,7 +104,7 @@ fn windows_and_segments_of_a_server_are_those_of_the_host_file() {
     let mean = |window: u32, mss: u32| {
         let mut scenario = scenario(vec![record(0)], &[]);
         let log = scenario.log.as_mut().expect("it has a log");
-        let name = log.records[0].host().expect("it is a proxy's").to_owned();
+        let name = log.records[0].host().expect("it is a proxy's").into_owned();
         log.hosts = format!("0 {name} {window} {mss}").parse().expect("it is a host file");
         times(&scenario).sample_mean_s
     };

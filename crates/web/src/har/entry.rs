@@ -3,7 +3,7 @@
 use super::json::{Field, short};
 use super::timestamp::since_epoch;
 use super::{Entry, Header, Initiator, RecordedPage, Timings};
-use crate::page::{HEADS, MAX_SIZE};
+use crate::page::{HEADS, MAX_SIZE, MAX_TIME};
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
@@ -52,7 +52,7 @@ pub(super) fn entry(value: &mut Value) -> Result<(Entry, Vec<Fault>), Fault> {
         transferred: sizes.transferred,
         body,
         started: entry.get("startedDateTime").text().and_then(since_epoch),
-        timings: timings(entry.get("timings")),
+        timings: timings(entry, &mut faults),
         initiator: initiator(entry),
         priority: entry.get("_priority").owned(),
         resource_type: entry.get("_resourceType").owned(),
@@ -149,16 +149,35 @@ fn headers(field: Field<'_>) -> Vec<Header> {
     field.items().filter_map(header).collect()
 }
 
-fn timings(field: Field<'_>) -> Timings {
-    Timings {
-        blocked: field.get("blocked").millis(),
-        dns: field.get("dns").millis(),
-        connect: field.get("connect").millis(),
-        tls: field.get("ssl").millis(),
-        send: field.get("send").millis(),
-        wait: field.get("wait").millis(),
-        receive: field.get("receive").millis(),
-    }
+fn timings(entry: Field<'_>, faults: &mut Vec<Fault>) -> Timings {
+    let mut time = |path: &'static str| {
+        let field = path.split('.').skip(1).fold(entry, Field::get);
+        field.time(MAX_TIME).unwrap_or_else(|problem| {
+            faults.push((path, format!("{problem}; it counts as unknown").into()));
+            None
+        })
+    };
+    let timings = Timings {
+        blocked: time(".timings.blocked"),
+        dns: time(".timings.dns"),
+        connect: time(".timings.connect"),
+        tls: time(".timings.ssl"),
+        send: time(".timings.send"),
+        wait: time(".timings.wait"),
+        receive: time(".timings.receive"),
+    };
+    with_tls(timings, entry.get("time").millis())
+}
+
+/// By HAR 1.2 the time to connect includes TLS's. Firefox writes down TCP's alone: then TLS's is the longer one, or the entry's time is the
+/// sum of both and all others.
+fn with_tls(timings: Timings, whole: Option<Duration>) -> Timings {
+    let (Some(connect), Some(tls)) = (timings.connect, timings.tls) else { return timings };
+    let others = [timings.blocked, timings.dns, timings.send, timings.wait, timings.receive];
+    let included = others.into_iter().flatten().fold(connect, Duration::saturating_add);
+    let apart = |whole: Duration| whole.abs_diff(included.saturating_add(tls)) < whole.abs_diff(included);
+    let is_apart = tls > connect || whole.is_some_and(apart);
+    Timings { connect: Some(if is_apart { connect.saturating_add(tls) } else { connect }), ..timings }
 }
 
 /// Chrome writes an object, for scripts with the stack of their calls; WebPageTest a text beside two more fields.

@@ -56,6 +56,33 @@ impl<'a> Field<'a> {
     /// # Errors
     /// It is something else; says what, and what is accepted.
     pub(super) fn size(self, most: Bytes) -> Result<Option<Bytes>, String> {
+        // Whole, in range and not negative: the conversion is exact.
+        let size = |size: f64| {
+            let can_be = size.fract() == 0.0 && (0.0..=most.as_f64()).contains(&size);
+            can_be.then(|| Bytes::new(size as u64))
+        };
+        let accepted = || format!("is no size; accepted: 0 B to {most} in whole bytes, -1 for unknown");
+        self.known(size).map_err(|found| format!("{found} {}", accepted()))
+    }
+
+    /// A time of at most `most` in milliseconds, to the microsecond; `None` where nobody knows it, as for [`Field::size`].
+    ///
+    /// # Errors
+    /// As for [`Field::size`].
+    pub(super) fn time(self, most: Duration) -> Result<Option<Duration>, String> {
+        let time = |millis: f64| {
+            let can_be = (0.0..=most.as_secs_f64() * 1e3).contains(&millis);
+            can_be.then(|| micros(millis))
+        };
+        let accepted = || format!("is no time; accepted: 0 to {} ms, -1 for unknown", most.as_millis());
+        self.known(time).map_err(|found| format!("{found} {}", accepted()))
+    }
+
+    /// What `read` makes of a number, also if it is written as a text; nothing where it is missing, null, -1 or an empty text.
+    ///
+    /// # Errors
+    /// It is something else, or nothing can be made of it; says what it is.
+    fn known<T>(self, read: impl FnOnce(f64) -> Option<T>) -> Result<Option<T>, String> {
         let (found, number) = match self.0 {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
@@ -67,11 +94,7 @@ impl<'a> Field<'a> {
         };
         match number {
             Some(-1.0) => Ok(None),
-            // Whole, in range and not negative: the conversion is exact.
-            Some(size) if size.fract() == 0.0 && (0.0..=most.as_f64()).contains(&size) => {
-                Ok(Some(Bytes::new(size as u64)))
-            }
-            _ => Err(format!("{found} is no size; accepted: 0 B to {most} in whole bytes, -1 for unknown")),
+            number => number.and_then(read).map(Some).ok_or(found),
         }
     }
 
@@ -82,10 +105,14 @@ impl<'a> Field<'a> {
 
     /// A time in milliseconds, to the microsecond.
     pub(super) fn millis(self) -> Option<Duration> {
-        const MICROS_PER_MILLI: f64 = 1e3;
-        // `as` saturates: half a million years are as wrong as anything above.
-        self.number().map(|millis| Duration::from_micros((millis * MICROS_PER_MILLI).round() as u64))
+        self.number().map(micros)
     }
+}
+
+/// So many milliseconds, to the microsecond. `as` saturates: half a million years are as wrong as anything above.
+fn micros(millis: f64) -> Duration {
+    const MICROS_PER_MILLI: f64 = 1e3;
+    Duration::from_micros((millis * MICROS_PER_MILLI).round() as u64)
 }
 
 /// The beginning of a text that may be long.

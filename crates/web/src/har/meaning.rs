@@ -48,6 +48,11 @@ impl Entry {
         self.status.is_some_and(|status| (200..300).contains(&status) || status == 304)
     }
 
+    /// Whether the server said that something is wrong (RFC 9110 §15.5 and §15.6).
+    pub fn is_failure(&self) -> bool {
+        self.status.is_some_and(|status| (400..600).contains(&status))
+    }
+
     /// Where a redirection leads; `None` if it is none.
     pub fn redirects_to(&self) -> Option<Url> {
         let is_redirection = self.status.is_some_and(|status| (300..400).contains(&status) && status != 304);

@@ -4,8 +4,8 @@
 //! One line per host, four fields between blanks, `#` begins a comment: `17 www.example.com 8760 1460`, sizes in bytes. Hosts that did not
 //! advertise a segment size have the most common one, [`Hosts::COMMON_MSS`], as in the paper.
 
-use super::LogRecord;
 use super::field::digits;
+use super::{BYTE_ORDER_MARK, LogRecord, canonical};
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::Bytes;
@@ -55,10 +55,10 @@ impl Hosts {
     pub fn of(records: &[LogRecord]) -> Self {
         let mut hosts = Self::default();
         for name in records.iter().filter_map(LogRecord::host) {
-            if !hosts.places.contains_key(name) {
+            if !hosts.places.contains_key(&*name) {
                 let id = u32::try_from(hosts.list.len()).expect("memory holds fewer than four billion names");
                 let (max_window, mss) = (Self::COMMON_WINDOW, Self::COMMON_MSS);
-                hosts.push(Host { id, name: name.to_owned(), max_window, mss });
+                hosts.push(Host { id, name: name.into_owned(), max_window, mss });
             }
         }
         hosts
@@ -69,14 +69,14 @@ impl Hosts {
         &self.list
     }
 
-    /// The host of this name.
+    /// The host of this name, in any letters (RFC 4343).
     pub fn named(&self, name: &str) -> Option<&Host> {
-        self.places.get(name).map(|place| &self.list[*place])
+        self.places.get(&*canonical(name)).map(|place| &self.list[*place])
     }
 
     /// Adds a host whose name is new.
     pub(super) fn push(&mut self, host: Host) {
-        self.places.insert(host.name.clone(), self.list.len());
+        self.places.insert(canonical(&host.name).into_owned(), self.list.len());
         self.list.push(host);
     }
 }
@@ -87,7 +87,7 @@ impl FromStr for Hosts {
     fn from_str(text: &str) -> Result<Self, HostsError> {
         let mut hosts = Self::default();
         let mut ids = std::collections::BTreeSet::new();
-        for (line, content) in (1..).zip(text.lines()) {
+        for (line, content) in (1..).zip(text.trim_start_matches(BYTE_ORDER_MARK).lines()) {
             let content = content.split('#').next().unwrap_or_default().trim();
             if content.is_empty() {
                 continue;

@@ -13,7 +13,7 @@
 //! let text = b"868917600.250 1250 10.0.0.7 TCP_MISS/200 8192 GET http://www.example.com/a.gif - DIRECT/www.example.com image/gif\n\
 //!              half a line\n";
 //! let log = logs::read(text, Format::Squid, Strictness::Skip)?;
-//! assert_eq!(log.records[0].host(), Some("www.example.com"));
+//! assert_eq!(log.records[0].host().as_deref(), Some("www.example.com"));
 //! assert_eq!(log.summary(), "2 lines, 1 broken: line 2: no time in seconds since 1970");
 //! # Ok::<(), logs::LogError>(())
 //! ```
@@ -36,7 +36,11 @@ pub use read::{BrokenLine, Format, Log, LogError, Strictness, read};
 pub use squid::to_squid;
 
 use farhop_units::Bytes;
+use std::borrow::Cow;
 use std::time::Duration;
+
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// One request and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +73,8 @@ pub struct LogRecord {
 }
 
 impl LogRecord {
-    /// The server's name, without port; `None` in logs of a server, which name paths only.
-    pub fn host(&self) -> Option<&str> {
+    /// The server's name, without port, in small letters and without the root's dot (RFC 4343); `None` in logs of a server, which name paths only.
+    pub fn host(&self) -> Option<Cow<'_, str>> {
         let authority = match self.url.split_once("://") {
             Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
             None if &*self.method == "CONNECT" => &self.url,
@@ -81,16 +85,23 @@ impl LogRecord {
             Some((address, _)) => address,
             None => place.split(':').next().unwrap_or_default(),
         };
-        (!name.is_empty()).then_some(name)
+        (!name.is_empty()).then(|| canonical(name))
     }
 
     /// Whether a server answered with success: a status of 200 to 299, to what could be read, and nothing from the cache or another one
-    /// beside it. `TCP_REFRESH_UNMODIFIED` is what Squid 3 says for 2's `TCP_REFRESH_HIT`, `TCP_REFRESH_FAIL_OLD` for its `TCP_REF_FAIL_HIT`.
+    /// beside it, nor Squid itself, which says `NONE` of what it never asked for. `TCP_REFRESH_UNMODIFIED` is what Squid 3 says for 2's `TCP_REFRESH_HIT`, `TCP_REFRESH_FAIL_OLD` for its `TCP_REF_FAIL_HIT`.
     pub fn is_fetched(&self) -> bool {
         const FROM_THE_CACHE: [&str; 4] = ["HIT", "DENIED", "UNMODIFIED", "FAIL_OLD"];
-        let hit = |outcome: &str| FROM_THE_CACHE.iter().any(|word| outcome.contains(word));
-        let is_local = self.outcome.as_deref().is_some_and(hit)
+        let local =
+            |outcome: &str| outcome.starts_with("NONE") || FROM_THE_CACHE.iter().any(|word| outcome.contains(word));
+        let is_local = self.outcome.as_deref().is_some_and(local)
             || self.hierarchy.as_deref().is_some_and(|code| code.ends_with("_HIT"));
         self.status.is_some_and(|status| (200..300).contains(&status)) && !is_local && &*self.url != "-"
     }
+}
+
+/// A name of DNS as all of its spellings are compared.
+fn canonical(name: &str) -> Cow<'_, str> {
+    let name = name.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(name);
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() }
 }

@@ -64,5 +64,5 @@ fn write_line(text: &mut String, record: &LogRecord, end: Duration) -> core::fmt
     write!(text, "{} {} {} - ", record.reply_bytes.get(), record.method, record.url)?;
     let media_type = record.media_type.as_deref().unwrap_or("-");
     let hierarchy = record.hierarchy.as_deref().unwrap_or("-");
-    writeln!(text, "{hierarchy}/{} {media_type}", record.host().unwrap_or("-"))
+    writeln!(text, "{hierarchy}/{} {media_type}", record.host().as_deref().unwrap_or("-"))
 }

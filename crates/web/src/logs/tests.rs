@@ -130,15 +130,25 @@ fn records_are_in_the_order_of_their_requests() {
 }
 
 #[test]
+fn marks_and_line_ends_of_other_systems_are_read() {
+    let line = SQUID.trim_end();
+    for text in [format!("\u{FEFF}{line}\n{line}\n"), format!("{line}\r\n{line}\r\n"), format!("{line}\r{line}\r")] {
+        let log = read(text.as_bytes(), Format::Squid, Strictness::Refuse).unwrap();
+        assert_eq!((log.records.len(), log.lines), (2, 2), "{text:?}");
+    }
+}
+
+#[test]
 fn hosts_are_found_in_urls() {
     let host = |method: &str, url: &str| {
         let line = format!("868917600.250 1 c TCP_MISS/200 1 {method} {url} - DIRECT/x -\n");
-        squid(&line).records[0].host().map(str::to_owned)
+        squid(&line).records[0].host().map(Cow::into_owned)
     };
     assert_eq!(host("GET", "http://a.example/b?c=http://d/").as_deref(), Some("a.example"));
     assert_eq!(host("GET", "http://user:secret@a.example:80?x").as_deref(), Some("a.example"));
     assert_eq!(host("GET", "ftp://[2001:db8::1]:21/x").as_deref(), Some("2001:db8::1"));
     assert_eq!(host("CONNECT", "a.example:443").as_deref(), Some("a.example"));
+    assert_eq!(host("GET", "http://WWW.Example.COM./x").as_deref(), Some("www.example.com"), "DNS knows no case");
     assert_eq!(host("GET", "/path"), None);
     assert_eq!(host("GET", "http:///path"), None);
 }
@@ -148,6 +158,7 @@ fn only_what_a_server_sent_is_fetched() {
     let fetched = |result: &str| squid(&SQUID.replace("TCP_MISS/200", result)).records[0].is_fetched();
     assert!(fetched("TCP_MISS/200") && fetched("TCP_REFRESH_MODIFIED/206"));
     assert!(!fetched("TCP_REFRESH_UNMODIFIED/200") && !fetched("TCP_REFRESH_FAIL_OLD/200"), "as Squid 3 says it");
+    assert!(!fetched("NONE/200") && !fetched("NONE_NONE/200"), "Squid answered, as to CONNECT where it looks into TLS");
     let from = |code: &str| squid(&SQUID.replace("DIRECT", code)).records[0].is_fetched();
     assert!(from("HIER_DIRECT") && from("FIRST_PARENT_MISS") && from("NONE"));
     assert!(!from("SIBLING_HIT") && !from("PARENT_HIT") && !from("CD_SIBLING_HIT"), "a cache beside it had it");
@@ -161,10 +172,13 @@ fn host_files_are_read_and_printed() {
     let hosts: Hosts = text.parse().unwrap();
     assert_eq!(hosts.to_string(), text);
     assert_eq!(hosts.named("192.0.2.1").map(|host| (host.id, host.mss)), Some((17, Bytes::new(1480))));
+    assert_eq!(hosts.named("WWW.example.com.").map(|host| host.id), Some(0), "as DNS compares names");
     assert_eq!(hosts.named("192.0.2.2"), None);
+    assert_eq!(format!("\u{FEFF}{text}").parse(), Ok(hosts));
     let problem = |text: &str| text.parse::<Hosts>().unwrap_err().to_string();
     assert!(problem("0 a 1 1\n0 b 1 1").starts_with("line 2 of the host file: number 0 is used twice; accepted: "));
     assert!(problem("0 a 1 1\n1 a 1 1").contains("\"a\" is there twice"));
+    assert!(problem("0 a 1 1\n1 A 1 1").contains("\"A\" is there twice"));
     assert!(problem("0 a 1").contains("no segment size"));
     assert!(problem("0 a 1 0").contains("segment size \"0\" is not 1 to 65495"));
     assert!(problem("0 a -1 5").contains("window \"-1\" is not 1 to 1073741824"));
@@ -266,7 +280,7 @@ fn a_generated_log_is_what_was_asked_for() {
     assert!(records.is_sorted_by_key(|record| record.at));
     assert!(records.iter().all(LogRecord::is_fetched));
     let hosts = generate_hosts(&parameters, 1);
-    assert!(records.iter().all(|record| record.host().is_some_and(|name| hosts.named(name).is_some())));
+    assert!(records.iter().all(|record| record.host().is_some_and(|name| hosts.named(&name).is_some())));
     assert_eq!(hosts.list().len(), 200);
     assert_eq!(hosts.to_string().parse(), Ok(hosts.clone()));
     let common = hosts.list().iter().filter(|host| host.mss == Hosts::COMMON_MSS).count();
@@ -288,7 +302,7 @@ fn generated_sizes_and_times_are_distributed_as_the_parameters_say() {
     assert!((request - 360.0).abs() < 4.0 * 107.0 / 200.0, "{request}");
     // A reply comes at the rate of its host: some hosts are several times as fast as others.
     let rate = |name: &str| {
-        let of_host = records.iter().filter(|record| record.host() == Some(name));
+        let of_host = records.iter().filter(|record| record.host().as_deref() == Some(name));
         let rates = of_host.map(|r| r.reply_bytes.as_f64() / r.duration.unwrap_or_default().as_secs_f64());
         let mut rates: Vec<f64> = rates.collect();
         rates.sort_by(f64::total_cmp);
@@ -299,7 +313,8 @@ fn generated_sizes_and_times_are_distributed_as_the_parameters_say() {
     let least = rates.iter().copied().fold(f64::MAX, f64::min);
     assert!(largest > 1.5 * least, "{rates:?}");
     // The first of 200 ranks of exponent 0.8 has a share of one over the sum of their powers, 10.02, of the visits.
-    let first = records.iter().filter(|record| record.host() == Some("www1.example.com")).count() as f64 / 40_000.0;
+    let first =
+        records.iter().filter(|record| record.host().as_deref() == Some("www1.example.com")).count() as f64 / 40_000.0;
     assert!((first - 0.0998).abs() < 0.012, "{first}");
 }
 

@@ -63,9 +63,11 @@ impl Page {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let has_ends = reader.headers().is_ok_and(|columns| columns.iter().any(|name| name == "end_of_reference"));
         let mut reading = Reading::default();
-        for record in reader.deserialize::<Record>() {
-            let record = record.map_err(|error| line_error(&error))?;
-            let line = reading.objects.len() as u64 + 2;
+        let columns = reader.headers().cloned().map_err(|error| line_error(text, &error))?;
+        for record in reader.records() {
+            let record = record.map_err(|error| line_error(text, &error))?;
+            let line = line_of(text, record.position());
+            let record = record.deserialize(Some(&columns)).map_err(|error| line_error(text, &error))?;
             reading.add(record).map_err(|problem| PageError::Line { line, problem })?;
         }
         let page = Self { objects: reading.objects, hosts: reading.hosts };
@@ -301,8 +303,17 @@ pub(crate) fn is_host(text: &str) -> bool {
         && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-fn line_error(error: &csv::Error) -> PageError {
-    let line = error.position().map_or(1, csv::Position::line);
+/// The number of a record's line, from 1: its position is before the empty lines that precede it.
+fn line_of(text: &str, position: Option<&csv::Position>) -> u64 {
+    let Some(position) = position else { return 1 };
+    let begin = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let before = text.as_bytes().get(begin..).unwrap_or_default();
+    let empty = before.iter().take_while(|byte| byte.is_ascii_whitespace()).filter(|byte| **byte == b'\n').count();
+    position.line() + empty as u64
+}
+
+fn line_error(text: &str, error: &csv::Error) -> PageError {
+    let line = line_of(text, error.position());
     let problem = match error.kind() {
         csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{len} fields instead of {expected_len}"),
@@ -381,6 +392,10 @@ mod tests {
         assert!(problem("x,text,10,0\n").contains("no media type"));
         let twice = "i,text/html,999,0\na,image/png,1,65\na,image/png,1,200\n";
         assert_eq!(problem(twice), "line 4 of the page list: the name \"a\" is used twice");
+        let blank = "\n\nindex.html,text/html,many,0\n";
+        assert!(problem(blank).starts_with("line 4 of the page list: field 2: "), "{}", problem(blank));
+        let name = "index.html,text/html,10,0\n\n\n../x,image/png,10,0\n";
+        assert!(problem(name).starts_with("line 5 of the page list: \"../x\" is no name"), "{}", problem(name));
         assert_eq!(problem(""), PageError::Empty.to_string());
     }
 

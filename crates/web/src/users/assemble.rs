@@ -32,7 +32,11 @@ pub(super) fn page(drafts: impl Iterator<Item = Draft>, hosts: usize) -> Page {
     Page { objects: drafts.map(object).collect(), hosts: (0..hosts).map(name).collect() }
 }
 
+/// No message is empty, whatever a distribution draws: who asked for nothing, or was sent nothing, would wait for ever.
+const SOMETHING: Bytes = Bytes::new(1);
+
 fn object(draft: Draft) -> Object {
+    let least = if draft.header == Some(Bytes::ZERO) { SOMETHING } else { Bytes::ZERO };
     let reference = |(object, end): (usize, Bytes)| {
         let end = end.min(MAX_SIZE);
         Reference { object, offset: end, end }
@@ -40,11 +44,11 @@ fn object(draft: Draft) -> Object {
     Object {
         name: draft.name,
         media_type: SmolStr::new_static(draft.media_type),
-        size: draft.size.min(MAX_SIZE),
+        size: draft.size.clamp(least, MAX_SIZE),
         reference: draft.named_by.map(reference),
         host: draft.host,
         method: Method::Get,
-        request_bytes: draft.request,
+        request_bytes: draft.request.map(|request| request.max(SOMETHING)),
         response_header_bytes: draft.header,
         think: Duration::ZERO,
         delay: draft.delay.min(MAX_TIME),

@@ -101,12 +101,18 @@ fn pages_are_graphs() {
 fn extreme_models_still_make_pages() {
     for text in [
         "zhou-2004, sizes = pareto least=1MB shape=0.01, inline-objects = constant value=0",
+        "zhou-2004, sizes = constant value=0B, requests = constant value=0B",
         "3gpp, embedded-objects = constant value=0, think = pareto least=1s shape=0.01",
         "3gpp, parsing = constant value=9999h",
         "surge-1998, popularity = constant value=1, embedded-references = constant value=50",
         "page-2025, scripts = constant value=0, styles = constant value=0, hosts = constant value=0",
     ] {
         for Visit { page, .. } in visits(text, 3, 3) {
+            let messages = page.objects.iter().flat_map(|object| {
+                let response = object.response_header_bytes.map(|head| head + object.size);
+                [object.request_bytes, response].into_iter().flatten()
+            });
+            assert!(messages.min() != Some(Bytes::ZERO), "{text}: who sends nothing is never answered");
             assert_eq!(Page::new(page.objects.clone(), page.hosts.clone()), Ok(page), "{text}");
         }
     }

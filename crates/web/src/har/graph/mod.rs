@@ -28,7 +28,7 @@ use crate::page::{Language, MAX_TIME, Method, Object, Page, PageError, Reference
 use farhop_units::counted;
 use naming::Naming;
 use place::Places;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use thiserror::Error;
 use url::Url;
@@ -116,6 +116,9 @@ struct Counts {
     unanswered: usize,
     not_http: usize,
     after_navigation: usize,
+    other_pages: usize,
+    unknown_pages: usize,
+    late: usize,
     without_size: usize,
     without_time: usize,
 }
@@ -142,6 +145,8 @@ impl<'a> Reading<'a> {
         for entry in &har.entries {
             // What belongs to no page belongs to the first.
             if id.is_some() && entry.page.as_deref().or(first) != id {
+                let is_known = har.pages.iter().any(|page| Some(page.id.as_str()) == entry.page.as_deref());
+                *(if is_known { &mut counts.other_pages } else { &mut counts.unknown_pages }) += 1;
                 continue;
             }
             counts.without_time += usize::from(entry.started.is_none());
@@ -167,8 +172,15 @@ impl<'a> Reading<'a> {
     fn begin_with_the_document(&mut self) -> Result<(), GraphError> {
         let is_document = |timed: &Timed<'_>| is_html(timed.entry) && timed.entry.is_content();
         let wanted = |timed: &Timed<'_>| matches!(timed.entry.wanted_for(), None | Some("document"));
+        // Whatever its status says, a window shows it; unless it is asked for again, with a password say.
+        let contents: BTreeSet<&str> =
+            self.entries.iter().filter(|timed| is_document(timed)).map(|timed| timed.entry.address()).collect();
+        let is_shown = |timed: &Timed<'_>| {
+            is_html(timed.entry) && timed.entry.is_failure() && !contents.contains(timed.entry.address())
+        };
         let find = |holds: &dyn Fn(&Timed<'_>) -> bool| self.entries.iter().position(holds);
-        let found = find(&|timed| is_document(timed) && wanted(timed)).or_else(|| find(&is_document));
+        let found =
+            find(&|timed| wanted(timed) && (is_document(timed) || is_shown(timed))).or_else(|| find(&is_document));
         let document = match found {
             Some(document) => document,
             None if self.entries.len() == 1 => 0,
@@ -202,7 +214,7 @@ impl<'a> Reading<'a> {
 
     fn note_addresses(&mut self) {
         for (place, Timed { entry, .. }) in self.entries.iter().enumerate() {
-            if entry.is_content() {
+            if entry.is_content() || place == self.document {
                 self.contents.entry(entry.address()).or_insert(place);
             }
             if let Some(target) = entry.redirects_to() {
@@ -225,6 +237,7 @@ impl<'a> Reading<'a> {
             let (end, delay) = match referrer {
                 Some(by) => {
                     let (share, delay) = places.of(by, place);
+                    self.counts.late += usize::from(delay > MAX_TIME);
                     (Some((by, share)), delay)
                 }
                 None => (None, Duration::ZERO),
@@ -288,10 +301,10 @@ impl<'a> RoundTrips<'a> {
             let host = entry.url.host_str().unwrap_or_default();
             let timings = &entry.timings;
             let tls = timings.tls.unwrap_or_default();
-            // A handshake that is TLS's alone is QUIC's; one that is shorter than TLS's was recorded without it.
-            let connect = timings.connect.map(|connect| match connect.checked_sub(tls) {
-                Some(Duration::ZERO) | None => connect,
-                Some(rest) => rest,
+            // A handshake that is TLS's alone is QUIC's.
+            let connect = timings.connect.map(|connect| match connect.saturating_sub(tls) {
+                Duration::ZERO => connect,
+                rest => rest,
             });
             let least = |known: &mut BTreeMap<&'a str, Duration>, span: Option<Duration>| {
                 if let Some(span) = span.filter(|span| !span.is_zero()) {
@@ -334,6 +347,9 @@ impl Counts {
             (self.unanswered, "left out: requests without a response"),
             (self.not_http, "left out: requests that are not HTTP"),
             (self.after_navigation, "left out: requests after the next navigation"),
+            (self.other_pages, "left out: requests of the recording's other pages"),
+            (self.unknown_pages, "left out: requests of pages that the recording does not have"),
+            (self.late, "requests more than a day after what names them, which count as a day after it"),
         ];
         notes.extend(counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")));
         notes.extend(told(problems));

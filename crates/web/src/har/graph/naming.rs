@@ -32,14 +32,12 @@ impl<'a> Naming<'a> {
             Some(port) => format!("{name}:{port}"),
             None => name.to_owned(),
         };
-        // Addresses of IPv6 have characters that lists do not.
-        let text = if is_host(&text) { text } else { format!("host-{}", self.numbers.len()) };
         let next = self.numbers.len();
-        let number = *self.numbers.entry(text.clone()).or_insert(next);
-        if number == next {
-            self.hosts.push(text.into());
-        }
-        number
+        *self.numbers.entry(text).or_insert_with_key(|text| {
+            // Addresses of IPv6 have characters that lists do not.
+            self.hosts.push(if is_host(text) { text.into() } else { format!("host-{next}.invalid").into() });
+            next
+        })
     }
 
     /// A name made of path and query, which nothing else has.
@@ -109,12 +107,13 @@ mod tests {
     #[test]
     fn hosts_are_told_apart_by_their_ports() {
         let mut naming = Naming::new("https");
-        let host = |text: &str| naming.host(&url(text));
+        let mut host = |text: &str| naming.host(&url(text));
         let found =
             ["https://a.test/", "http://a.test/", "https://a.test:8443/x", "https://[::1]/", "https://a.test/y"]
-                .map(host);
+                .map(&mut host);
         assert_eq!(found, [0, 1, 2, 3, 0]);
-        assert_eq!(naming.hosts, ["a.test", "a.test:80", "a.test:8443", "host-3"]);
+        assert_eq!(["https://[::1]/z", "https://[::2]/"].map(&mut host), [3, 4], "an address is one host");
+        assert_eq!(naming.hosts, ["a.test", "a.test:80", "a.test:8443", "host-3.invalid", "host-4.invalid"]);
     }
 
     proptest! {

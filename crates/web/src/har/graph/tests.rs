@@ -150,6 +150,78 @@ fn servers_think_for_what_a_round_trip_does_not_explain() {
     assert_eq!(think, [32, 0, 30, 45, 0]);
 }
 
+/// Firefox writes down how long TCP took to connect, others that and TLS; the entry's time is the sum of what is apart.
+#[test]
+fn tls_counts_once_whether_recorded_beside_the_connect_or_in_it() {
+    let page = |connect: u64, tls: u64, time: Value| {
+        let members = [("/timings/connect", json!(connect)), ("/timings/ssl", json!(tls)), ("/time", time)];
+        let page = graph(&json!([
+            entry(DOCUMENT, "text/html", 0, &members),
+            entry("https://a.test/a", "image/png", 300, &[by(DOCUMENT)]),
+        ]));
+        (page.page.objects[0].think.as_millis(), page.page.objects[1].delay.as_millis())
+    };
+    // 20 ms to connect, 25 for TLS, 50 to wait, 10 to receive.
+    let once = (30, 300 - 105);
+    assert_eq!(page(45, 25, json!(105)), once, "in it");
+    assert_eq!(page(20, 25, json!(105)), once, "beside it");
+    assert_eq!(page(20, 25, Value::Null), once, "the longer one cannot be in the shorter one");
+    assert_eq!(page(26, 19, json!(105)), (24, 300 - 105), "beside it, and the shorter one");
+}
+
+#[test]
+fn a_window_shows_a_document_whatever_its_status() {
+    let failed = ("/response/status", json!(404));
+    let document = ("/_resourceType", json!("document"));
+    let names = |graph: &Graph| graph.page.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
+    let of = |members: &[(&str, Value)]| {
+        graph(&json!([
+            entry("https://a.test/page", "text/html", 0, members),
+            entry("https://a.test/a.css", "text/css", 60, &[by("https://a.test/page")]),
+            entry("https://ad.test/frame", "text/html", 90, &[by("https://a.test/page")]),
+        ]))
+    };
+    for members in [&[failed.clone()][..], &[failed.clone(), document]] {
+        let graph = of(members);
+        assert_eq!(names(&graph), ["page", "a.css", "frame"]);
+        assert_eq!(referrers(&graph.page), [None, Some(0), Some(0)]);
+        assert!(graph.notes[0].contains("initiators (2)"), "{}", graph.notes[0]);
+    }
+    // Asked for again with a password.
+    let again = graph(&json!([
+        entry("https://a.test/page", "text/html", 0, &[("/response/status", json!(401))]),
+        entry("https://a.test/page", "text/html", 500, &[]),
+        entry("https://a.test/a.png", "image/png", 600, &[by("https://a.test/page")]),
+    ]));
+    assert_eq!(again.page.objects[0].delay, Duration::ZERO);
+    assert_eq!(referrers(&again.page), [None, Some(0), Some(0)]);
+}
+
+#[test]
+fn times_that_cannot_be_are_told_and_count_as_unknown() {
+    let wait = |wait: Value| ("/timings/wait", wait);
+    let late = ("/startedDateTime", json!("2026-11-04T10:00:00.000Z"));
+    let graph = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[("/timings/connect", json!(20)), wait(json!(1e300))]),
+        entry("https://a.test/a", "image/png", 60, &[wait(json!(-500))]),
+        entry("https://a.test/b", "image/png", 60, &[wait(json!("soon"))]),
+        entry("https://a.test/c", "image/png", 60, &[wait(json!("55"))]),
+        entry("https://a.test/d", "image/png", 60, &[late]),
+    ]));
+    let think: Vec<_> = graph.page.objects.iter().map(|object| object.think.as_millis()).collect();
+    assert_eq!(think, [0, 0, 0, 35, 30]);
+    assert_eq!(
+        graph.notes[2..],
+        [
+            "requests more than a day after what names them, which count as a day after it (1)",
+            "values of the file that are not as they should be (3)",
+            "log.entries[0].timings.wait: 1e+300 is no time; accepted: 0 to 86400000 ms, -1 for unknown; it counts as unknown",
+            "log.entries[1].timings.wait: -500 is no time; accepted: 0 to 86400000 ms, -1 for unknown; it counts as unknown",
+            "log.entries[2].timings.wait: \"soon\" is no time; accepted: 0 to 86400000 ms, -1 for unknown; it counts as unknown",
+        ]
+    );
+}
+
 #[test]
 fn sizes_are_those_on_the_wire() {
     let coded = ("/response/headers", json!([{"name": "Content-Encoding", "value": "br"}]));
@@ -259,12 +331,16 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
         entry("https://a.test/", "text/html", 0, &[of("p1")]),
         entry("https://b.test/", "text/html", 0, &[of("p2")]),
         entry("https://a.test/x.png", "image/png", 60, &[]),
+        entry("https://a.test/y.png", "image/png", 60, &[of("p9")]),
     ]);
     let pages = json!([{"id": "p1", "title": "A"}, {"id": "p2", "title": "B"}]);
     let har = Har::parse(json!({"log": {"pages": pages, "entries": entries}}).to_string().as_bytes()).unwrap();
     let hosts = |id: Option<&str>| Page::from_har(&har, id).map(|graph| (graph.page.hosts, graph.page.objects.len()));
     assert_eq!(hosts(None), Ok((vec!["a.test".into()], 2)), "what belongs to none belongs to the first");
     assert_eq!(hosts(Some("p2")), Ok((vec!["b.test".into()], 1)));
+    let notes = Page::from_har(&har, None).unwrap().notes;
+    let left_out = ["the recording's other pages (1)", "pages that the recording does not have (1)"];
+    assert_eq!(notes[2..], left_out.map(|pages| format!("left out: requests of {pages}")));
     let known = "no page \"p3\" in the recording; accepted: \"p1\", \"p2\"";
     assert_eq!(hosts(Some("p3")).unwrap_err().to_string(), known);
     let navigation = ("/request/headers", json!([{"name": "Sec-Fetch-Dest", "value": "document"}]));
