@@ -52,6 +52,7 @@ pub(super) fn entry(value: &mut Value) -> Result<(Entry, Vec<Fault>), Fault> {
         transferred: sizes.transferred,
         body,
         started: entry.get("startedDateTime").text().and_then(since_epoch),
+        time: entry.get("time").millis(),
         timings: timings(entry, &mut faults),
         initiator: initiator(entry),
         priority: entry.get("_priority").owned(),
@@ -157,7 +158,7 @@ fn timings(entry: Field<'_>, faults: &mut Vec<Fault>) -> Timings {
             None
         })
     };
-    let timings = Timings {
+    Timings {
         blocked: time(".timings.blocked"),
         dns: time(".timings.dns"),
         connect: time(".timings.connect"),
@@ -165,19 +166,7 @@ fn timings(entry: Field<'_>, faults: &mut Vec<Fault>) -> Timings {
         send: time(".timings.send"),
         wait: time(".timings.wait"),
         receive: time(".timings.receive"),
-    };
-    with_tls(timings, entry.get("time").millis())
-}
-
-/// By HAR 1.2 the time to connect includes TLS's. Firefox writes down TCP's alone: then TLS's is the longer one, or the entry's time is the
-/// sum of both and all others.
-fn with_tls(timings: Timings, whole: Option<Duration>) -> Timings {
-    let (Some(connect), Some(tls)) = (timings.connect, timings.tls) else { return timings };
-    let others = [timings.blocked, timings.dns, timings.send, timings.wait, timings.receive];
-    let included = others.into_iter().flatten().fold(connect, Duration::saturating_add);
-    let apart = |whole: Duration| whole.abs_diff(included.saturating_add(tls)) < whole.abs_diff(included);
-    let is_apart = tls > connect || whole.is_some_and(apart);
-    Timings { connect: Some(if is_apart { connect.saturating_add(tls) } else { connect }), ..timings }
+    }
 }
 
 /// Chrome writes an object, for scripts with the stack of their calls; WebPageTest a text beside two more fields.

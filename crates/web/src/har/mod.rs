@@ -105,6 +105,8 @@ pub struct Entry {
     pub body: Option<Vec<u8>>,
     /// When the request began, from the beginning of the recording.
     pub started: Option<Duration>,
+    /// How long it took in all, as recorded.
+    pub time: Option<Duration>,
     /// Where its time went.
     pub timings: Timings,
     /// What caused it.
@@ -141,6 +143,20 @@ pub struct Timings {
     pub wait: Option<Duration>,
     /// Receiving the response.
     pub receive: Option<Duration>,
+}
+
+impl Timings {
+    /// With TLS's time in the connect's. By HAR 1.2 it is; Firefox writes down TCP's alone. It is not if it is the longer one, or if all that took
+    /// `whole` is the sum of both and the rest; where that tells nothing, `is_firefox` does.
+    fn with_tls_in_connect(self, whole: Option<Duration>, is_firefox: bool) -> Self {
+        const ROUNDING: Duration = Duration::from_millis(2);
+        let (Some(connect), Some(tls)) = (self.connect, self.tls) else { return self };
+        let others = [self.blocked, self.dns, self.send, self.wait, self.receive];
+        let within = others.into_iter().flatten().fold(connect, Duration::saturating_add);
+        let is = |sum: Duration| whole.is_some_and(|whole| whole.abs_diff(sum) <= ROUNDING);
+        let is_apart = tls > connect || (!is(within) && (is(within.saturating_add(tls)) || is_firefox));
+        Self { connect: Some(if is_apart { connect.saturating_add(tls) } else { connect }), ..self }
+    }
 }
 
 /// What caused a request.
@@ -220,11 +236,14 @@ struct Log {
 impl From<Log> for Har {
     fn from(log: Log) -> Self {
         let Entries { mut entries, problems, begin } = log.entries;
+        let (creator, browser) = (entry::program(&log.creator), entry::program(&log.browser));
+        let is_firefox = [&creator, &browser].into_iter().flatten().any(|name| name.starts_with("Firefox"));
         for entry in &mut entries {
             entry.started = entry.started.map(|started| started.saturating_sub(begin));
+            entry.timings = entry.timings.with_tls_in_connect(entry.time, is_firefox);
         }
         let pages = Field::new(&log.pages).items().map(|page| entry::page(page, begin)).collect();
-        Self { creator: entry::program(&log.creator), browser: entry::program(&log.browser), pages, entries, problems }
+        Self { creator, browser, pages, entries, problems }
     }
 }
 

@@ -153,20 +153,27 @@ fn servers_think_for_what_a_round_trip_does_not_explain() {
 /// Firefox writes down how long TCP took to connect, others that and TLS; the entry's time is the sum of what is apart.
 #[test]
 fn tls_counts_once_whether_recorded_beside_the_connect_or_in_it() {
-    let page = |connect: u64, tls: u64, time: Value| {
+    let by_browser = |browser: &str, connect: u64, tls: u64, time: Value| {
         let members = [("/timings/connect", json!(connect)), ("/timings/ssl", json!(tls)), ("/time", time)];
-        let page = graph(&json!([
+        let entries = json!([
             entry(DOCUMENT, "text/html", 0, &members),
             entry("https://a.test/a", "image/png", 300, &[by(DOCUMENT)]),
-        ]));
-        (page.page.objects[0].think.as_millis(), page.page.objects[1].delay.as_millis())
+        ]);
+        let file = json!({"log": {"creator": {"name": browser, "version": "128.0"}, "entries": entries}}).to_string();
+        let page = Page::from_har(&Har::parse(file.as_bytes()).unwrap(), None).unwrap().page;
+        (page.objects[0].think.as_millis(), page.objects[1].delay.as_millis())
     };
+    let page = |connect, tls, time| by_browser("WebInspector", connect, tls, time);
     // 20 ms to connect, 25 for TLS, 50 to wait, 10 to receive.
     let once = (30, 300 - 105);
     assert_eq!(page(45, 25, json!(105)), once, "in it");
     assert_eq!(page(20, 25, json!(105)), once, "beside it");
     assert_eq!(page(20, 25, Value::Null), once, "the longer one cannot be in the shorter one");
     assert_eq!(page(26, 19, json!(105)), (24, 300 - 105), "beside it, and the shorter one");
+    let untold = [Value::Null, json!(7)].map(|time| by_browser("Firefox", 26, 19, time));
+    assert_eq!(untold, [(24, 300 - 105); 2], "what wrote it tells where the sum does not");
+    assert_eq!(by_browser("Firefox", 45, 25, json!(105)), once, "as others write it");
+    assert_eq!(page(45, 25, json!(7)), once);
 }
 
 #[test]
