@@ -35,12 +35,6 @@ pub(crate) fn cpu_s() -> f64 {
     getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Largest resident memory of this process so far, in bytes.
-pub(crate) fn peak_rss_bytes() -> u64 {
-    // Linux gives KiB (getrusage(2)).
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss().unsigned_abs() * 1024)
-}
-
 /// Lets this process open as many files as it may. A box holds two for each client; the usual soft limit of 1024 is meant for
 /// programs that use select(2).
 pub(crate) fn allow_open_files() {

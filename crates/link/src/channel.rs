@@ -171,16 +171,18 @@ impl<P: Packet> Channel<P> {
         self.place_of(port).map_or(Bytes::ZERO, |place| self.paths[place].queued())
     }
 
-    /// What the queue behind `port` takes of a class now; whatever comes if there is no such terminal.
-    pub fn queue_room(&mut self, port: Port, class: Class) -> QueueLimit {
+    /// What the queue behind `port` takes of a class at `now`; whatever comes if there is no such terminal.
+    pub fn queue_room(&mut self, now: Instant, port: Port, class: Class) -> QueueLimit {
         let Some(place) = self.place_of(port) else { return QueueLimit::Unlimited };
+        self.run_until(now);
         self.paths[place].catch_up(self.now, &mut self.outputs);
         self.paths[place].queue_room(class)
     }
 
-    /// Whether a packet that came to `port` now would be served at once, whatever its size and the queue's.
-    pub fn is_free(&mut self, port: Port) -> bool {
+    /// Whether a packet that came to `port` at `now` would be served at once, whatever its size and the queue's.
+    pub fn is_free(&mut self, now: Instant, port: Port) -> bool {
         let Some(place) = self.place_of(port) else { return true };
+        self.run_until(now);
         self.paths[place].catch_up(self.now, &mut self.outputs);
         self.paths[place].is_free(self.now)
     }

@@ -369,10 +369,10 @@ proptest! {
             let exit = lane.enter(1, at, packet.bytes);
             prop_assert_eq!(exit, plain.enter(2, at, packet.bytes), "whether it counts or not");
             fates.push((exit.unwrap_or(at), packet.id, exit.is_some()));
-            let room = channel.queue_room(Port::Gateway, Class::Normal);
+            let room = channel.queue_room(at, Port::Gateway, Class::Normal);
             prop_assert_eq!(lane.queued(1, at), channel.counters(Direction::Down).queued);
             prop_assert_eq!(lane.room(1, at), room);
-            prop_assert_eq!(!lane.is_busy(1, at), channel.is_free(Port::Gateway));
+            prop_assert_eq!(!lane.is_busy(1, at), channel.is_free(at, Port::Gateway));
             prop_assert_eq!((plain.is_busy(2, at), plain.queued(1, at)), (lane.is_busy(1, at), Count::default()), "others are empty");
         }
         drain(&mut channel);

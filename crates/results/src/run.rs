@@ -64,6 +64,15 @@ pub struct SimulationCost {
     pub seed: u64,
 }
 
+impl SimulationCost {
+    /// The most memory that the process has had so far, in bytes; not that of whoever started it, which getrusage(2) would tell.
+    pub fn peak_memory() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"));
+        peak.and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+    }
+}
+
 /// One number with its context: a cell of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {

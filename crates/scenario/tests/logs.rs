@@ -49,15 +49,17 @@ fn a_log_is_read_with_what_is_wrong_in_it_told() {
     assert_eq!(
         log.notes,
         [
-            "first.log: 5 lines, 1 broken: line 3: no time in seconds since 1970; 2 from a cache, or without success, left out"
+            "first.log: 5 lines, 1 broken: line 3: no time in seconds since 1970; 2 from a cache, or without success, left out",
+            "host file: it has 1 of the log's 2 servers",
         ]
     );
     let typical = &scenario.page.objects[0];
     assert_eq!((typical.size.get(), typical.think), (6144, Duration::from_micros(1_062_500)), "the mean request");
     assert_eq!(scenario.http.connections, 256, "nobody's browser holds back requests");
     let resolved = scenario.to_toml();
-    let notes = format!("# {}\n", log.notes[0]);
-    assert!(resolved.contains(&notes), "{resolved}");
+    for note in &log.notes {
+        assert!(resolved.contains(&format!("# {note}\n")), "{resolved}");
+    }
     let mut without_notes = scenario;
     without_notes.log.as_mut().expect("it has a log").notes.clear();
     assert_eq!(parse("mine", &resolved, &[]).expect("what is written can be read"), without_notes);

@@ -4,6 +4,7 @@
 //! thread; memory is the largest that the process had so far, so that the smallest case comes first. How often memory is allocated is
 //! told by twice as much of the same: users need some for each page, packets none.
 
+use farhop_results::SimulationCost;
 use farhop_scenario::{Scenario, open};
 use farhop_sim::{EventQueue, simulate};
 use farhop_units::Instant;
@@ -90,7 +91,7 @@ fn run(name: &str, scenario: &Scenario) {
         cpu.as_secs_f64(),
         each(simulation.packet_hops),
         each(simulation.event_count),
-        peak_memory() / 1_000_000,
+        SimulationCost::peak_memory() / 1_000_000,
     ));
     report(&format!("    {}", row.note.as_deref().unwrap_or_default()));
 }
@@ -177,13 +178,6 @@ fn as_f64(count: u64) -> f64 {
 fn processor_time() -> Duration {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
     time.map_or(Duration::ZERO, Duration::from)
-}
-
-/// The most memory that the process has had so far, in bytes; not that of whoever started it, which `getrusage` would tell.
-fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"));
-    peak.and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 #[expect(clippy::print_stdout, reason = "the benchmark's result")]

@@ -25,13 +25,16 @@ pub(crate) struct Outcome {
     pub(crate) hops: u64,
 }
 
-/// Loads the scenario's page once.
+/// So many events are a step that is worth telling of.
+const STEP: u64 = 1 << 16;
+
+/// Loads the scenario's page once; `heard` is told of virtual time.
 pub(crate) fn load(
     scenario: &Scenario,
     architecture: Architecture,
-    seed: u64,
-    run: u32,
+    (seed, run): (u64, u32),
     trace: &Slot,
+    heard: &mut dyn FnMut(Duration),
 ) -> Result<Outcome, SimError> {
     check_bounds(scenario)?;
     let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
@@ -41,15 +44,20 @@ pub(crate) fn load(
     let mut world = World::new((scenario, chain), seed, vec![client], meter, metrics);
     world.begin_trace(trace.take(run));
     let patience = patience(least);
-    let outcome = complete(&mut world, patience).and_then(|()| conclude(&world, architecture, run));
+    let outcome = complete(&mut world, patience, heard).and_then(|()| conclude(&world, architecture, run));
     trace.put(world.end_trace());
     outcome
 }
 
 /// Lets things happen until the page is there.
-fn complete(world: &mut World<'_>, patience: Duration) -> Result<(), SimError> {
+fn complete(world: &mut World<'_>, patience: Duration, heard: &mut dyn FnMut(Duration)) -> Result<(), SimError> {
+    let mut next_step = 0;
     while loaded(world).is_none() {
         let at = world.step()?.ok_or(SimError::OutOfPatience(patience))?;
+        if world.event_count() >= next_step {
+            next_step = world.event_count() + STEP;
+            heard(at - Instant::START);
+        }
         if world.network().traffic().offered > MOST_PACKETS {
             return Err(SimError::TooManyPackets);
         }

@@ -137,9 +137,8 @@ impl<'a> Task<'a> {
         let Self { scenario, architecture, trace, .. } = *self;
         let is_random = has_random_hosts(scenario) || has_random_network(scenario);
         let outcomes: Vec<Outcome> = self.repeat(is_random, |seed, run| {
-            let outcome = page_load::load(scenario, architecture, seed, run, trace)?;
-            heard(Progress { architecture, run, reached: outcome.end, end: None });
-            Ok(outcome)
+            let mut heard = |reached| heard(Progress { architecture, run, reached, end: None });
+            page_load::load(scenario, architecture, (seed, run), trace, &mut heard)
         })?;
         let cost = Simulation::that_cost(outcomes.iter().map(|outcome| (outcome.events, outcome.hops)));
         let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();

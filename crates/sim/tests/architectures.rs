@@ -294,6 +294,31 @@ fn tunnels_keep_to_what_their_modems_take_of_a_shared_way_up() {
     }
 }
 
+/// While a modem is full no timer of the connection over it runs; what was due meanwhile is, when there is room again.
+#[test]
+fn a_full_modem_does_not_end_a_connection() {
+    for (scheme, delay) in [("tdma", "1 s"), ("cfdama", "1 s"), ("dama", "1 s"), ("aloha-periodic", "600 ms")] {
+        let [down, up] = ["down", "up"].map(|way| format!("link.{way}.delay={delay}"));
+        let scheme = format!("access.scheme={scheme}");
+        let assignments = [
+            &down[..],
+            &up,
+            &scheme,
+            "access.terminals=4",
+            "page.objects=6",
+            "page.size=16 kB",
+            "link.up.rate=400 kbit/s",
+            "link.up.queue=1500 B",
+            "run.architectures=tunnel,accelerated",
+        ];
+        let simulation = simulate(&scenario("obata-2002", &assignments), 5);
+        for architecture in [Architecture::Tunnel, Architecture::Accelerated] {
+            let row = row(&simulation, architecture);
+            assert!(row.page_load_s < 30.0, "{scheme}, {architecture}: {row:?}");
+        }
+    }
+}
+
 #[test]
 fn many_terminals_open_their_connections_without_overloading_the_link() {
     let assignments = [

@@ -75,6 +75,32 @@ fn users_have_what_multicast_leaves() {
     assert!(beside > 1.4 * alone, "{beside} s, {alone} s alone");
 }
 
+/// The link is free half of the time, and who asks is told of the link as it is then: also where the queue keeps no room beside multicast.
+#[test]
+fn rwbp_uses_what_multicast_leaves_of_a_link_without_much_of_a_queue() {
+    for queue in ["4 kB", "1500 B", "2 packets", "1 packets"] {
+        // A channel that is played packet by packet, too.
+        for duplication in ["0 %", "0.0000001"] {
+            let queue = format!("link.down.queue={queue}");
+            let duplication = format!("link.down.duplication={duplication}");
+            let settings = [
+                &queue[..],
+                &duplication,
+                "link.down.rate=4 Mbit/s",
+                "link.up.rate=400 kbit/s",
+                "link.down.delay=100 ms",
+                "link.up.delay=100 ms",
+                "multicast.rate=2 Mbit/s",
+                "page.objects=1",
+                "page.size=1 MB",
+                "run.architectures=rwbp",
+            ];
+            let row = row(&scenario("obata-2002", &settings), Architecture::Rwbp);
+            assert!(row.page_load_s < 6.0, "{queue}, {duplication}: {row:?}");
+        }
+    }
+}
+
 /// Each packet of multicast waits for the end of one other at most, however many others wait.
 #[test]
 fn a_file_takes_as_long_as_the_rest_of_the_rate_lets_it() {

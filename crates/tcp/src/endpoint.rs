@@ -208,6 +208,9 @@ impl Endpoint {
         if !self.rests {
             self.sender.open();
         }
+        if segment.syn && segment.acknowledgment.is_none() && self.receiver.is_open() {
+            self.sender.repeat_handshake(now);
+        }
         if segment.syn && !self.ecn {
             // RFC 3168 §6.1.1: ECE and CWR on the SYN, ECE alone on its answer.
             self.ecn = self.wants_ecn && segment.ece && segment.cwr == segment.acknowledgment.is_none();

@@ -9,6 +9,9 @@ use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// What Linux's clock of rate samples counts in.
+const CLOCK: Duration = Duration::from_micros(1);
+
 /// What a segment remembers of the connection when it was sent.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
@@ -174,7 +177,8 @@ impl DeliveryRate {
         let Some(Latest { stamp, at: sent_at, .. }) = self.latest.take() else { return unknown };
         self.first_sent = sent_at;
         let (sending, acknowledging) = (sent_at.since(stamp.first_sent), now.since(stamp.delivered_at));
-        let interval = sending.max(acknowledging);
+        // No host is faster than its clock, whatever a link without any delay does.
+        let interval = sending.max(acknowledging).max(CLOCK);
         RateSample {
             prior_delivered: stamp.delivered,
             delivered: total_delivered.saturating_sub(stamp.delivered),
@@ -201,6 +205,15 @@ mod tests {
     fn acknowledge(rate: &mut DeliveryRate, ms: u64) {
         rate.deliver((0, ms), at(ms), MSS);
         rate.forget_first();
+    }
+
+    #[test]
+    fn a_path_without_delay_has_a_rate() {
+        let mut rate = DeliveryRate::default();
+        rate.send(at(5));
+        acknowledge(&mut rate, 5);
+        let sample = rate.sample(at(5), MSS, Duration::ZERO);
+        assert_eq!((sample.delivered, sample.interval), (MSS, Duration::from_micros(1)));
     }
 
     #[test]

@@ -283,6 +283,16 @@ impl Sender {
         self.repeat_now = true;
     }
 
+    /// The other side asks again to connect: it has not heard the answer, which goes again (tcp_check_req(), 4.4BSD's syncache), and its timer
+    /// runs anew; unless it has just gone, as that ran out.
+    pub(crate) fn repeat_handshake(&mut self, now: Instant) {
+        if !self.is_established() && self.next > Sequence::SYN && self.usage.idle(now) > Duration::ZERO {
+            self.timer = None;
+            self.scoreboard.lose_first();
+            self.repeat_now = true;
+        }
+    }
+
     /// tcp_enter_loss().
     fn enter_loss(&mut self, now: Instant) {
         let repairing = matches!(self.phase, Phase::Recovery | Phase::Loss);

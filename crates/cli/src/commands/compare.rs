@@ -121,7 +121,7 @@ impl Session {
             event_count: simulation.event_count,
             packet_hops: simulation.packet_hops,
             cpu_s: host::cpu_s() - before,
-            peak_rss_bytes: host::peak_rss_bytes(),
+            peak_rss_bytes: SimulationCost::peak_memory(),
             seed: self.scenario.run.seed,
         });
         Ok(())

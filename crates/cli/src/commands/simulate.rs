@@ -76,19 +76,21 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// "simulating direct: 23 of 60 min, 812 times real time, replication 2".
+/// "simulating direct: 23 of 60 min, 812 times real time, replication 2", or of a page "simulating direct: 9 s, 3 times real time, load 2".
 fn told(news: farhop_sim::Progress, since: Duration) -> String {
     let farhop_sim::Progress { architecture, run, reached, end } = news;
-    let Some(end) = end else { return format!("simulating {architecture}: {} pages loaded", run + 1) };
-    let (unit, name) = if end >= Duration::from_secs(120) { (60.0, "min") } else { (1.0, "s") };
-    let [reached_told, end] = [reached, end].map(|time| time.as_secs_f64() / unit);
     // At first there is nothing to divide by.
     let pace = if since >= Duration::from_millis(50) {
         format!(", {:.0} times real time", reached.as_secs_f64() / since.as_secs_f64())
     } else {
         String::new()
     };
-    format!("simulating {architecture}: {reached_told:.0} of {end:.0} {name}{pace}, replication {}", run + 1)
+    let Some(end) = end else {
+        return format!("simulating {architecture}: {:.0} s{pace}, load {}", reached.as_secs_f64(), run + 1);
+    };
+    let (unit, name) = if end >= Duration::from_secs(120) { (60.0, "min") } else { (1.0, "s") };
+    let [reached, end] = [reached, end].map(|time| time.as_secs_f64() / unit);
+    format!("simulating {architecture}: {reached:.0} of {end:.0} {name}{pace}, replication {}", run + 1)
 }
 
 #[cfg(test)]
@@ -112,7 +114,8 @@ mod tests {
             told(short, Duration::from_secs(1)),
             "simulating direct: 7 of 60 s, 7 times real time, replication 2"
         );
-        let page = farhop_sim::Progress { end: None, ..news };
-        assert_eq!(told(page, Duration::ZERO), "simulating direct: 2 pages loaded");
+        let page = farhop_sim::Progress { end: None, ..short };
+        assert_eq!(told(page, Duration::ZERO), "simulating direct: 7 s, load 2");
+        assert_eq!(told(page, Duration::from_secs(2)), "simulating direct: 7 s, 4 times real time, load 2");
     }
 }

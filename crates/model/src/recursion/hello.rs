@@ -8,13 +8,16 @@ use super::ticks::Ticks;
 pub(crate) struct Hello {
     pub(crate) due: Ticks,
     repetitions: u32,
-    /// When it was first sent.
+    /// When it was first sent, and last.
     first: Option<Ticks>,
+    last: Option<Ticks>,
+    /// The other side has asked for it again.
+    was_asked: bool,
 }
 
 impl Default for Hello {
     fn default() -> Self {
-        Self { due: Ticks::NEVER, repetitions: 0, first: None }
+        Self { due: Ticks::NEVER, repetitions: 0, first: None, last: None, was_asked: false }
     }
 }
 
@@ -22,7 +25,18 @@ impl Hello {
     /// The packet has been sent.
     pub(crate) fn said(&mut self, sender: &Sender, now: Ticks) {
         self.first.get_or_insert(now);
+        self.last = Some(now);
         self.due = sender.retransmission(now).due(&sender.habits);
+    }
+
+    /// The other side asks for it again. Whether it is sent once more, as it has not just been: its timer runs anew.
+    pub(crate) fn is_repeated(&mut self, sender: &Sender, now: Ticks) -> bool {
+        let is_repeated = self.due < Ticks::NEVER && self.last < Some(now);
+        if is_repeated {
+            self.was_asked = true;
+            self.said(sender, now);
+        }
+        is_repeated
     }
 
     /// Whether nothing was heard by `now`: it is sent again.
@@ -40,7 +54,7 @@ impl Hello {
     /// first one is answered (tcp_try_undo_spurious_syn()).
     pub(crate) fn heard(&mut self, sender: &mut Sender, now: Ticks, echo: Ticks) {
         self.due = Ticks::NEVER;
-        if self.repetitions == 0 {
+        if self.repetitions == 0 && !self.was_asked {
             sender.handshake_sample(now, now.since(echo));
         } else if sender.habits.undoes {
             sender.handshake_sample(now, now.whole_millis().since(echo.whole_millis()));

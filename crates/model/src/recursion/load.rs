@@ -427,8 +427,16 @@ impl<'a> Load<'a> {
         let (now, place) = (self.now, packet.place());
         let connection = &mut self.buffers.connections[place];
         if connection.syn_arrived {
-            // It was sent again: its answer is on the way, or will be sent again too.
-            return self.draw_ack(place, Side::Server);
+            // It was sent again: so is its answer, unless that is known to have arrived or has just gone.
+            let server = &mut connection.server;
+            if !server.hello.is_repeated(&server.sender, now) {
+                return self.draw_ack(place, Side::Server);
+            }
+            let answer = Packet { kind: Kind::SynAck, sent: connection.answered_hello, ..Packet::bare(place, now) };
+            let renewed = connection.renew_timer(Side::Server, now);
+            self.buffers.timers.lower(place, renewed);
+            self.put(Side::Server, answer, self.hello_bytes(Side::Server));
+            return;
         }
         _ = self.programs[Side::Server as usize].reads(now);
         (connection.syn_arrived, connection.answered_hello) = (true, packet.sent);

@@ -299,8 +299,8 @@ impl<P: Content> Network<P> {
         }
     }
 
-    /// What the far link takes of the packets that enter from this side of it.
-    pub(crate) fn queue_room(&mut self, from: Side, terminal: u16) -> Room {
+    /// What the far link takes at `now` of the packets that enter from this side of it.
+    pub(crate) fn queue_room(&mut self, now: Instant, from: Side, terminal: u16) -> Room {
         let port = match from {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
@@ -308,12 +308,12 @@ impl<P: Content> Network<P> {
         let (room, at_once) = match self.spans[FAR].form_mut(from.direction()) {
             Form::Nothing => (QueueLimit::Unlimited, true),
             Form::Lanes(lanes) => {
-                let (now, lane) = (self.far_time, far_lane(port));
+                let lane = far_lane(port);
                 (lanes.room(lane, now), !lanes.is_busy(lane, now))
             }
             Form::Stages(first) => {
                 let channel = &mut self.stages[*first as usize].channel;
-                (channel.queue_room(port, Class::Normal), channel.is_free(port))
+                (channel.queue_room(now, port, Class::Normal), channel.is_free(now, port))
             }
         };
         let kept = if from == Side::Far { self.reserve } else { Reserve::default() };

@@ -335,7 +335,7 @@ mod tests {
         let files = TraceFiles { packets: Box::new(packets.clone()), ..TraceFiles::nowhere() };
         let most = 3_000_000;
         let slot = Slot::new(Tracer::bounded(&scenario, files, most));
-        let outcome = page_load::load(&scenario, Architecture::Direct, 1, 0, &slot).expect("it loads");
+        let outcome = page_load::load(&scenario, Architecture::Direct, (1, 0), &slot, &mut |_| {}).expect("it loads");
         let summary = slot.into_summary().expect("there is a trace");
         let (end, told) = (summary.end - Instant::START, summary.problem.expect("it is not whole"));
         assert!(end < outcome.end && told.contains("its files have 3 MB"), "{end:?} of {:?}: {told}", outcome.end);

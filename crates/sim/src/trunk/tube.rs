@@ -277,7 +277,9 @@ impl Tube {
         let gathered = (!end.dirty.is_empty()).then_some(now);
         // By then the modem can have sent a packet.
         let room = self.modem.filter(|_| end.connection.awaits_room()).map(|wait| now + wait);
-        let due = gathered.into_iter().chain(own).chain(room).chain(end.connection.next_timeout()).min()?;
+        // While its modem takes nothing no timer of a connection runs: what would have been due meanwhile is due now.
+        let timeout = end.connection.next_timeout().map(|due| due.max(now));
+        let due = gathered.into_iter().chain(own).chain(room).chain(timeout).min()?;
         debug_assert!(due >= now, "what was due has been done");
         if end.wake.is_some_and(|wake| wake <= due) {
             return None;

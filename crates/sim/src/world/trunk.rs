@@ -114,7 +114,7 @@ impl World<'_> {
     pub(super) fn drain_station(&mut self, id: StationId) -> Result<(), SimError> {
         let StationId { side, terminal } = id;
         let now = self.now;
-        let room = self.network.queue_room(side, terminal);
+        let room = self.network.queue_room(now, side, terminal);
         if let Some(trunk) = self.legs.trunk() {
             trunk.set_link_room(self.now, id, room);
         }

@@ -449,3 +449,23 @@ fn what_is_held_back_leaves_by_itself_before_a_third_block() {
     }
     assert_eq!(counts, [vec![1], vec![1], vec![1], vec![], vec![], vec![2]]);
 }
+
+/// RFC 9293 leaves open what is said to a SYN that comes again; all systems answer as to the first one.
+#[test]
+fn who_asks_again_to_connect_is_answered_again() {
+    for profile in [Profile::Linux, Profile::Rfc, Profile::Bsd1997] {
+        let config = TcpConfig::of(profile);
+        let mut client = Endpoint::connect(at(0), &config).expect("NewReno is there");
+        let mut server = Endpoint::listen(&config).expect("NewReno is there");
+        let syn = segments(&mut client).remove(0);
+        server.handle_segment(at(100), &syn);
+        assert!(segments(&mut server)[0].syn, "the answer that is lost");
+        server.handle_segment(at(600), &syn);
+        let again = segments(&mut server);
+        assert!(again.iter().all(|segment| segment.syn && segment.acknowledgment.is_some()), "{profile:?}: {again:?}");
+        assert_eq!(again.len(), 1, "{profile:?}");
+        assert!(server.next_timeout().is_some_and(|due| due > at(1200)), "its timer runs anew");
+        client.handle_segment(at(700), &again[0]);
+        assert!(!segments(&mut client).is_empty(), "{profile:?}: it acknowledges, and is connected");
+    }
+}
