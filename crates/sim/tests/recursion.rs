@@ -322,3 +322,36 @@ fn shipped_scenarios_without_loss_take_as_long_as_in_the_simulator() {
     let (mean, most) = errors(&mut cases.collect::<Vec<_>>());
     assert!(mean < 1e-3 && most < CLOSE);
 }
+
+/// What the recursion leaves out is what repeats: not a round that carries nothing, as between two segments of a request, nor one that takes no
+/// time; and who rests meanwhile has rested for that long.
+#[test]
+fn what_is_left_out_is_what_repeats() {
+    let far = ["link.down.rate=2 Mbit/s", "link.up.rate=1 Mbit/s", "link.down.delay=250 ms", "link.up.delay=250 ms"];
+    let free = ["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 ms", "link.up.delay=20 ms"];
+    let near = ["link.down.rate=1 Mbit/s", "link.up.rate=1 Mbit/s", "link.down.delay=21 ms", "link.up.delay=20 ms"];
+    let pages: [(&[&str], &[&str]); 6] = [
+        (&far, &["tcp.profile=linux", "tcp.max_window=16 KiB", "page.objects=5", "http.request_bytes=2000"]),
+        (&far, &["tcp.profile=linux", "tcp.max_window=4 kB", "page.objects=3", "http.request_bytes=2000"]),
+        (&free, &["tcp.profile=rfc", "tcp.max_window=20 kB", "page.objects=1"]),
+        (&free, &["tcp.profile=bsd-1997", "tcp.max_window=20 kB", "page.objects=1"]),
+        (&free, &["tcp.profile=rfc", "page.objects=1"]),
+        (
+            &near,
+            &[
+                "tcp.profile=rfc",
+                "tcp.max_window=9 kB",
+                "tcp.initial_window=1",
+                "page.objects=7",
+                "http.request_bytes=3000",
+            ],
+        ),
+    ];
+    let same = ["run.architectures=direct", "wan.delay=0 ms", "lan.delay=0 ms", "page.size=1 MB", "http.version=1.1"];
+    for (link, page) in pages {
+        let assignments = [&same[..], &["http.connections=1"], link, page].concat();
+        let case = compare("obata-2002", assignments.iter().map(ToString::to_string).collect(), SEEDS_OF_LONG).unwrap();
+        let bound = if page[0].ends_with("linux") { CLOSE } else { 1e-4 };
+        assert!(case.error().abs() < bound, "{page:?}: model {}, sim {}", case.model, case.sim);
+    }
+}

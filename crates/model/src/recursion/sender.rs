@@ -71,6 +71,8 @@ pub(crate) struct Sender {
     pub(crate) hold: Hold,
     usage: Usage,
     pub(super) last_data: Ticks,
+    /// Time that was skipped since.
+    skipped: Ticks,
     /// When what follows it may leave, where it is paced.
     pub(super) departs: Ticks,
     pub(super) batch: Batch,
@@ -126,6 +128,7 @@ impl Sender {
             hold: Hold::Nothing,
             usage: Usage::default(),
             last_data: Ticks::ZERO,
+            skipped: Ticks::ZERO,
             departs: Ticks::ZERO,
             batch: Batch::default(),
             is_deferred: false,
@@ -171,6 +174,23 @@ impl Sender {
     /// All that is written has been sent, and what follows from that has been done.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.next == self.written && !self.unsettled
+    }
+
+    /// Who has nothing to send has had nothing for so much longer.
+    pub(crate) fn rest(&mut self, span: Ticks) {
+        if self.is_at_rest() {
+            self.skipped += span;
+        }
+    }
+
+    /// Data leaves now.
+    pub(super) fn note_data(&mut self, now: Ticks) {
+        (self.last_data, self.skipped) = (now, Ticks::ZERO);
+    }
+
+    /// How long no data has left.
+    fn idle(&self, now: Ticks) -> Ticks {
+        now.since(self.last_data) + self.skipped
     }
 
     /// No timer for retransmissions is set for less.
@@ -326,10 +346,10 @@ impl Sender {
         let push = self.habits.batches && self.leaves_in_batch(waiting, 1).1;
         let start = self.next;
         if self.in_flight() == 0 {
-            self.window.pause(now.since(self.last_data));
+            self.window.pause(self.idle(now));
         }
         self.unsettled = true;
-        self.last_data = now;
+        self.note_data(now);
         self.next += payload;
         self.note_short(payload);
         self.last_payload = payload;
@@ -359,7 +379,8 @@ impl Sender {
         let (count, every) = if self.habits.batches { self.leave_in_batches(now, most) } else { (most, u64::MAX) };
         if count > 0 {
             self.next += count * self.mss;
-            (self.unsettled, self.last_data, self.last_payload) = (true, now, self.mss);
+            (self.unsettled, self.last_payload) = (true, self.mss);
+            self.note_data(now);
         }
         (count, every)
     }
@@ -484,7 +505,7 @@ impl Sender {
     /// RFC 5681 §4.1, or gently: halved per timeout.
     #[inline(never)]
     fn restart_after_idle(&mut self, now: Ticks) {
-        let (idle, timeout) = (now.since(self.last_data), self.timeout());
+        let (idle, timeout) = (self.idle(now), self.timeout());
         if idle <= timeout {
             return;
         }

@@ -70,6 +70,8 @@ pub(crate) struct Skipping {
     end: u64,
     /// Packets that the client sent.
     acks: u64,
+    /// Packets that were sent on the way down.
+    carried: u64,
     found_idle: bool,
     found_up_idle: bool,
     timer_ran_out: bool,
@@ -87,6 +89,7 @@ impl Skipping {
     /// So many packets were sent on the way down at once.
     pub(crate) fn note_train(&mut self, count: u64, found_idle: bool) {
         (self.sent, self.packets) = (self.sent + count, self.packets + count);
+        self.carried += count;
         self.found_idle |= found_idle;
     }
 
@@ -95,6 +98,7 @@ impl Skipping {
         self.sent += 1;
         if side == Side::Server {
             self.packets += 1;
+            self.carried += 1;
             self.found_idle |= found_idle;
         } else {
             self.acks += 1;
@@ -271,12 +275,15 @@ impl Load<'_> {
     /// Whether the slowest serializer on the way down will never stand still again, and the queue before it is never full.
     fn is_saturated(&self, round: &Round) -> bool {
         let skipping = &self.skipping;
-        let carried = self.up.slowest_service(skipping.acks, HEADERS);
-        let way_up = carried == Ticks::ZERO || (skipping.found_up_idle && carried <= round.duration);
+        let told = self.up.slowest_service(skipping.acks, HEADERS);
+        let way_up = told == Ticks::ZERO || (skipping.found_up_idle && told <= round.duration);
+        // What carries nothing, or takes no time for anything, does not stand still either; nor does it in what begins with nothing on the way.
+        let carries = round.bytes > 0 && self.down.slowest_service(skipping.carried, HEADERS) > Ticks::ZERO;
+        let is_busy = carries && !skipping.found_idle;
         // Quick acknowledgements left, and the delay: as a round ago.
         let fits =
             !self.down.is_bounded() || (!skipping.was_congested && round.receiver[3] == skipping.last.receiver[3]);
-        !skipping.found_idle && way_up && fits && round.receiver[1..3] == skipping.last.receiver[1..3]
+        is_busy && way_up && fits && round.receiver[1..3] == skipping.last.receiver[1..3]
     }
 
     /// What is on the way, and when it will arrive; of no account where others' packets are.
@@ -351,6 +358,8 @@ impl Load<'_> {
         for connection in self.buffers.connections.iter_mut().filter(|connection| connection.open) {
             connection.client.receiver.set_skipped(self.skipped);
             connection.server.receiver.set_skipped(self.skipped);
+            connection.client.sender.rest(span);
+            connection.server.sender.rest(span);
         }
     }
 

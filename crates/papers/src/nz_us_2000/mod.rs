@@ -61,12 +61,18 @@ pub(crate) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Rep
 
 fn reading(experiment: &Experiment, way: Way) -> String {
     let fit = format!("recorded times × {:.3}", experiment.server_time);
-    match way == Way::base() {
-        true => format!("simulated: {fit}, fitted to this number alone"),
-        false => {
-            format!("simulated: a prediction with {fit}, {} connections between proxies", experiment.connections)
-        }
+    if way == Way::base() {
+        return format!("simulated: {fit}, fitted to this way's mean latency at the base load alone");
     }
+    let proxies = if way.proxy {
+        format!(
+            ", {} connections between proxies, our choice, which decides at the highest load",
+            experiment.connections
+        )
+    } else {
+        String::new()
+    };
+    format!("simulated: a prediction with {fit}{proxies}")
 }
 
 fn curves(

@@ -173,7 +173,8 @@ impl Repair {
 
     fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {
         let forced = core::mem::take(&mut self.repeat_now);
-        (sender.unsettled, sender.last_data, sender.departs) = (true, now, self.pacer.free);
+        (sender.unsettled, sender.departs) = (true, self.pacer.free);
+        sender.note_data(now);
         sender.network = Some(self.in_network());
         let charge = self.board.charge(piece.payload);
         if let Some(reduction) = &mut self.reduction {
