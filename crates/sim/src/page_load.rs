@@ -19,8 +19,6 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) load: Load,
-    /// How long it took.
-    pub(crate) end: Duration,
     pub(crate) events: u64,
     pub(crate) hops: u64,
 }
@@ -84,7 +82,7 @@ fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<O
         needs: Some(needs(world)),
     };
     let (events, Traffic { hops, .. }) = (world.event_count(), world.network().traffic());
-    Ok(Outcome { load, end: end - began, events, hops })
+    Ok(Outcome { load, events, hops })
 }
 
 fn needs(world: &World<'_>) -> Needs {

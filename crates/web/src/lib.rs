@@ -16,3 +16,6 @@ pub use http::{Dns, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion, LONGEST_HEAD, Tl
 pub use loader::{Loader, LoaderAction, MAX_STREAMS};
 pub use page::{Language, MAX_OBJECTS, Method, Named, Object, Page, PageError, Priority, Reference, is_font};
 pub use records::{MOST_RECORD_BYTES, Records};
+
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: &str = "\u{FEFF}";

@@ -337,8 +337,9 @@ mod tests {
         let slot = Slot::new(Tracer::bounded(&scenario, files, most));
         let outcome = page_load::load(&scenario, Architecture::Direct, (1, 0), &slot, &mut |_| {}).expect("it loads");
         let summary = slot.into_summary().expect("there is a trace");
-        let (end, told) = (summary.end - Instant::START, summary.problem.expect("it is not whole"));
-        assert!(end < outcome.end && told.contains("its files have 3 MB"), "{end:?} of {:?}: {told}", outcome.end);
+        let end = (summary.end - Instant::START).as_secs_f64();
+        let (takes, told) = (outcome.load.page_load_s, summary.problem.expect("it is not whole"));
+        assert!(end < takes && told.contains("its files have 3 MB"), "{end} of {takes} s: {told}");
         let log = packets.0.lock().expect("nobody has panicked");
         assert!(log.len() > 500_000 && log.len() < 5_000_000, "{} bytes", log.len());
         let replayed = verify_log(&log[..]).unwrap_or_else(|error| panic!("{error}"));

@@ -23,6 +23,7 @@ pub use graph::{Graph, GraphError};
 pub use meaning::address;
 pub(crate) use timestamp::since_epoch;
 
+use crate::BYTE_ORDER_MARK;
 use crate::page::MAX_OBJECTS;
 use core::fmt;
 use farhop_units::Bytes;
@@ -202,12 +203,11 @@ impl Har {
     /// # Errors
     /// It is too large, is not JSON, has no `log.entries`, or too many of them.
     pub fn parse(file: &[u8]) -> Result<Self, HarError> {
-        const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
         let size = Bytes::new(file.len() as u64);
         if size > MAX_FILE {
             return Err(HarError::TooLarge(size));
         }
-        let text = json::without_lone_surrogates(file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file));
+        let text = json::without_lone_surrogates(file.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(file));
         let file: File = serde_json::from_slice(&text)?;
         Ok(file.log.into())
     }

@@ -5,7 +5,8 @@
 //! advertise a segment size have the most common one, [`Hosts::COMMON_MSS`], as in the paper.
 
 use super::field::digits;
-use super::{BYTE_ORDER_MARK, LogRecord, canonical};
+use super::{LogRecord, canonical};
+use crate::BYTE_ORDER_MARK;
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::Bytes;
@@ -87,7 +88,8 @@ impl FromStr for Hosts {
     fn from_str(text: &str) -> Result<Self, HostsError> {
         let mut hosts = Self::default();
         let mut ids = std::collections::BTreeSet::new();
-        for (line, content) in (1..).zip(text.trim_start_matches(BYTE_ORDER_MARK).lines()) {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        for (line, content) in (1..).zip(text.lines()) {
             let content = content.split('#').next().unwrap_or_default().trim();
             if content.is_empty() {
                 continue;

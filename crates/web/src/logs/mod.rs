@@ -39,9 +39,6 @@ use farhop_units::Bytes;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What some editors put before a text.
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
-
 /// One request and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {

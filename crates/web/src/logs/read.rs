@@ -1,6 +1,7 @@
 //! Reading a log line by line, with what is wrong counted and told.
 
-use super::{BYTE_ORDER_MARK, LogRecord, common, squid};
+use super::{LogRecord, common, squid};
+use crate::BYTE_ORDER_MARK;
 use core::fmt;
 use core::str::FromStr;
 use farhop_units::{ParseError, counted};
@@ -127,7 +128,7 @@ impl Log {
 /// A broken line, if `strictness` refuses it.
 pub fn read(text: &[u8], format: Format, strictness: Strictness) -> Result<Log, LogError> {
     let mut log = Log::default();
-    let text = text.strip_prefix(BYTE_ORDER_MARK.to_string().as_bytes()).unwrap_or(text);
+    let text = text.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(text);
     // Old Macintoshes end lines so.
     let end = if text.contains(&b'\n') { b'\n' } else { b'\r' };
     for (number, line) in (1..).zip(text.split(|byte| *byte == end)) {

@@ -140,13 +140,15 @@ impl<'a> Reading<'a> {
     fn new(har: &'a Har, id: Option<&str>) -> Self {
         let mut counts = Counts::default();
         let first = har.pages.first().map(|page| page.id.as_str());
+        let known: BTreeSet<&str> = har.pages.iter().map(|page| page.id.as_str()).collect();
         let mut entries = Vec::new();
         let mut before = Duration::ZERO;
         for entry in &har.entries {
             // What belongs to no page belongs to the first.
             if id.is_some() && entry.page.as_deref().or(first) != id {
-                let is_known = har.pages.iter().any(|page| Some(page.id.as_str()) == entry.page.as_deref());
-                *(if is_known { &mut counts.other_pages } else { &mut counts.unknown_pages }) += 1;
+                let is_known = entry.page.as_deref().or(first).is_some_and(|page| known.contains(page));
+                counts.other_pages += usize::from(is_known);
+                counts.unknown_pages += usize::from(!is_known);
                 continue;
             }
             counts.without_time += usize::from(entry.started.is_none());

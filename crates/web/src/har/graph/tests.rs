@@ -348,6 +348,11 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
     let notes = Page::from_har(&har, None).unwrap().notes;
     let left_out = ["the recording's other pages (1)", "pages that the recording does not have (1)"];
     assert_eq!(notes[2..], left_out.map(|pages| format!("left out: requests of {pages}")));
+    let others = &Page::from_har(&har, Some("p2")).unwrap().notes[2];
+    assert_eq!(
+        others, "left out: requests of the recording's other pages (2)",
+        "one of them has no page, so has the first"
+    );
     let known = "no page \"p3\" in the recording; accepted: \"p1\", \"p2\"";
     assert_eq!(hosts(Some("p3")).unwrap_err().to_string(), known);
     let navigation = ("/request/headers", json!([{"name": "Sec-Fetch-Dest", "value": "document"}]));
