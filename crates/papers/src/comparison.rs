@@ -31,7 +31,7 @@ impl Statistic {
         }
     }
 
-    fn by_replication(self, times: &ResponseTimes) -> Sample {
+    fn by_replication(self, times: &ResponseTimes) -> Vec<Option<f64>> {
         match self {
             Self::Median => times.percentiles(50),
             Self::Tail => times.percentiles(95),
@@ -44,7 +44,7 @@ impl Statistic {
 /// the same users, lies above zero.
 pub(crate) fn is_slower(statistic: Statistic, slow: &ResponseTimes, fast: &ResponseTimes) -> bool {
     let [slow, fast] = [slow, fast].map(|times| statistic.by_replication(times));
-    let pairs = slow.values().iter().zip(fast.values());
+    let pairs = slow.into_iter().zip(fast).filter_map(|(slow, fast)| slow.zip(fast));
     is_above_zero(&Sample::new(pairs.map(|(slow, fast)| slow - fast)))
 }
 

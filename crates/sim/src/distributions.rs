@@ -9,7 +9,7 @@ use crate::metrics::{Histogram, Metrics, Times};
 use crate::population::Replication;
 use crate::report;
 use farhop_link::Direction;
-use farhop_results::{Architecture, Distribution, Quantity, Sample, Source};
+use farhop_results::{Architecture, Distribution, Quantity, Source};
 use farhop_scenario::Scenario;
 
 /// Response times of all that a population asked for in the measured time and got.
@@ -68,14 +68,18 @@ impl ResponseTimes {
         self.all.percentile(percent)
     }
 
-    /// Each replication's mean, in s.
-    pub fn means(&self) -> Sample {
-        Sample::new(self.replications.iter().map(Times::mean))
+    /// Each replication's mean, in s; `None` of one without any.
+    pub fn means(&self) -> Vec<Option<f64>> {
+        self.by_replication(Times::mean)
     }
 
-    /// Each replication's percentile, in s.
-    pub fn percentiles(&self, percent: u64) -> Sample {
-        Sample::new(self.replications.iter().map(|replication| replication.percentile(percent)))
+    /// Each replication's percentile, in s; `None` of one without any.
+    pub fn percentiles(&self, percent: u64) -> Vec<Option<f64>> {
+        self.by_replication(|times| times.percentile(percent))
+    }
+
+    fn by_replication(&self, of: impl Fn(&Times) -> f64) -> Vec<Option<f64>> {
+        self.replications.iter().map(|times| (times.count() > 0).then(|| of(times))).collect()
     }
 
     /// The cumulative distribution in whole per cents: the time in s that so many per cent do not exceed, and how many per cent;
@@ -215,7 +219,7 @@ mod tests {
         let users = row.users.expect("it has users");
         assert_eq!((found.pages.count(), found.objects.count()), (users.count, users.object_count));
         assert_eq!(found.pages.percentile(50).to_bits(), users.page_load_p50_s.to_bits());
-        assert_eq!(found.pages.means().count(), row.runs as usize);
+        assert_eq!(found.pages.means().len(), row.runs as usize);
         assert!(found.pages.cumulative().is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
         assert_eq!(found.pages.cumulative().len(), pages.cumulative().len());
         let of = |quantity| direct(&simulation, quantity);

@@ -6,18 +6,20 @@
 //!
 //! The whole is repeated with other seeds, on all cores, until the mean page time is known to 5 % (half of its 95 % confidence
 //! interval over the replications) or as often as the scenario's `runs` say. Which replications count follows from their
-//! results in order, never from which thread was faster.
+//! results in order, never from which thread was faster. Those without a complete page, if users are few and the time is short, have no
+//! mean; that there are some is told.
 
 use crate::architecture::Chain;
 use crate::client::Client;
 use crate::error::{MOST_LEGS, SimError};
 use crate::meter::{Meter, Usage};
-use crate::metrics::{Histogram, Metrics, half_width, mean};
+use crate::metrics::{Histogram, Metrics};
 use crate::report;
 use crate::trace::Slot;
 use crate::trunk::Trunk;
 use crate::world::World;
 use farhop_link::Direction;
+use farhop_results::Sample;
 use farhop_scenario::{Access, Scenario, Users};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
@@ -89,11 +91,22 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     drop(world);
     let Some((mut replication, stay)) = result? else { return Ok(None) };
     replication.is_jammed = is_jammed(case, seed, (stay, &replication));
-    if replication.metrics.pages.count() == 0 {
-        let full = report::is_overloaded(scenario, users, &replication);
-        return Err(SimError::NoPages { from: users.warm_up, end: users.duration, full });
+    if replication.mean().is_none() && report::is_overloaded(scenario, users, &replication) {
+        return Err(no_pages(users, true));
     }
     Ok(Some(replication))
+}
+
+fn no_pages(users: &Users, full: bool) -> SimError {
+    SimError::NoPages { from: users.warm_up, end: users.duration, full }
+}
+
+impl Replication {
+    /// The pages' mean time in s, if one was complete.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let pages = &self.metrics.pages;
+        (pages.count() > 0).then(|| pages.mean())
+    }
 }
 
 /// The network with these clients, before anything happens.
@@ -220,7 +233,8 @@ pub(crate) fn run(
         }
     });
     let count = enough(&results).unwrap_or(results.len());
-    results.into_iter().take(count).flatten().collect()
+    let all: Vec<Replication> = results.into_iter().take(count).flatten().collect::<Result<_, _>>()?;
+    if all.iter().any(|replication| replication.mean().is_some()) { Ok(all) } else { Err(no_pages(case.users, false)) }
 }
 
 /// Refuses connections between proxies that are too many as soon as they are there, which is before anybody uses them.
@@ -268,18 +282,24 @@ impl Work<'_> {
     }
 }
 
-/// How many of the first replications are enough: up to a failure, until the mean is known well enough, or all of them.
+/// How many of the first replications are enough: up to a failure, until the mean is known well enough or nothing is known of it, or all of
+/// them.
 fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
-    let mut means = Vec::new();
-    for result in results {
-        let Ok(replication) = result.as_ref()? else { return Some(means.len() + 1) };
-        means.push(replication.metrics.pages.mean());
-        let is_narrow = half_width(&means).is_some_and(|half| half <= NARROW * mean(&means));
-        if means.len() == results.len() || (means.len() >= LEAST_REPLICATIONS && is_narrow) {
-            return Some(means.len());
+    let mut means = Sample::default();
+    for (result, count) in results.iter().zip(1..) {
+        let Ok(replication) = result.as_ref()? else { return Some(count) };
+        replication.mean().into_iter().for_each(|mean| means.push(mean));
+        let is_known = means.count() >= LEAST_REPLICATIONS && is_narrow(&means);
+        let is_hopeless = means.count() == 0 && count >= LEAST_REPLICATIONS;
+        if is_known || is_hopeless || count == results.len() {
+            return Some(count);
         }
     }
     None
+}
+
+fn is_narrow(means: &Sample) -> bool {
+    means.mean_error().zip(means.mean()).is_some_and(|(half, mean)| half <= NARROW * mean)
 }
 
 #[cfg(test)]
@@ -428,5 +448,37 @@ mod tests {
         assert_eq!(results(&[100, 101, 102], 9), Some(3));
         assert_eq!(results(&[100, 150, 102, 100], 9), None);
         assert_eq!(results(&[100, 150, 102, 100], 4), Some(4), "there are no more");
+    }
+
+    #[test]
+    fn replications_without_a_page_count_and_have_no_mean() {
+        let page = replications(&scenario(&["run.runs=1"]), 1).remove(0);
+        let none = Replication { metrics: Metrics::default(), ..page.clone() };
+        let all = |with: &[bool]| {
+            let mut results: Vec<_> =
+                with.iter().map(|with| Some(Ok(if *with { page.clone() } else { none.clone() }))).collect();
+            results.resize_with(9, || None);
+            enough(&results)
+        };
+        assert_eq!(all(&[true, false, true]), None, "two are too few");
+        assert_eq!(all(&[false, true, false, true, true]), Some(5));
+        assert_eq!(all(&[false, false]), None, "the next may have one");
+        assert_eq!(all(&[false, false, false]), Some(3), "the next will have none either");
+    }
+
+    #[test]
+    fn few_users_in_a_short_time_have_pages_in_some_replications() {
+        // They think for some 25 s, so that one of two hardly has a page within the 15 s that count.
+        let few = ["run.runs=40", "users.duration=30 s", "users.warm_up=15 s", "access.terminals=1"];
+        let few = scenario(&[&few[..], &["users.per_terminal=2", "access.scheme=dedicated"]].concat());
+        let all = replications(&few, 2);
+        let without = all.iter().filter(|replication| replication.mean().is_none()).count();
+        assert!((1..all.len()).contains(&without), "{without} of {}", all.len());
+        let users = few.users.as_ref().expect("there are users");
+        let row = crate::report::of_users(&few, users, Architecture::Direct, &all);
+        let note = row.note.expect("users are noted");
+        assert!(note.contains(&format!("; {without} of {} runs without a complete page", all.len())), "{note}");
+        let times = row.users.expect("there are users");
+        assert!(times.page_load_mean_error_s.is_some_and(f64::is_finite) && row.page_load_min_s > 0.0);
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::error::{SimError, seconds};
 use crate::log::{self, Replayed};
-use crate::metrics::{Metrics, Times, half_width};
+use crate::metrics::{Metrics, Times};
 use crate::population::Replication;
 use crate::trunk::rwbp;
 use farhop_link::{Access, Direction};
 use farhop_model::Limit;
-use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Source, UserTimes};
+use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Sample, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
 use farhop_tcp::Profile;
 use farhop_units::{Bytes, Rate, counted};
@@ -87,7 +87,7 @@ fn many(
 }
 
 fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> RequestTimes {
-    let means: Vec<f64> = all.iter().map(|replayed| replayed.metrics.pages.mean()).collect();
+    let means = Sample::new(all.iter().map(|replayed| replayed.metrics.pages.mean()));
     let [down_used, up_used] = use_by_log(scenario, all);
     let peak = |way: Direction| all.iter().map(|replayed| replayed.peak_queues[way as usize].get()).max().unwrap_or(0);
     RequestTimes {
@@ -95,7 +95,7 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
         sample_p50_s: metrics.pages.percentile(50),
         sample_p95_s: metrics.pages.percentile(95),
         sample_mean_s: metrics.pages.mean(),
-        sample_mean_error_s: half_width(&means),
+        sample_mean_error_s: means.mean_error(),
         sample_first_byte_p50_s: metrics.first_bytes.percentile(50),
         sample_first_byte_p95_s: metrics.first_bytes.percentile(95),
         sample_first_byte_mean_s: metrics.first_bytes.mean(),
@@ -154,13 +154,13 @@ pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Archite
 
 fn times((scenario, users): (&Scenario, &Users), metrics: &Metrics, all: &[Replication]) -> UserTimes {
     let [down_used, up_used] = use_of_the_link(scenario, users, all);
-    let means: Vec<f64> = all.iter().map(|replication| replication.metrics.pages.mean()).collect();
+    let means = Sample::new(all.iter().filter_map(Replication::mean));
     UserTimes {
         count: metrics.pages.count(),
         page_load_p50_s: metrics.pages.percentile(50),
         page_load_p95_s: metrics.pages.percentile(95),
         page_load_mean_s: metrics.pages.mean(),
-        page_load_mean_error_s: half_width(&means),
+        page_load_mean_error_s: means.mean_error(),
         object_count: metrics.objects.count(),
         object_p50_s: metrics.objects.percentile(50),
         object_p95_s: metrics.objects.percentile(95),
@@ -195,8 +195,12 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let [down, up] = use_of_the_link(scenario, users, all);
     let full: String = full_ways(scenario, users, all).collect();
     let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
+    let without = match all.iter().filter(|replication| replication.mean().is_none()).count() {
+        0 => String::new(),
+        count => format!("; {count} of {} without a complete page", counted(all.len(), "run")),
+    };
     format!(
-        "{}, {}{}; at most {}; the link dropped {}{full}",
+        "{}, {}{}; at most {}; the link dropped {}{full}{without}",
         counted(count, "user"),
         users.model,
         told_use(scenario, [down, up]),

@@ -81,7 +81,7 @@ fn reading(effort: Effort, population: &Population) -> String {
     let share =
         |share: Option<f64>| share.map_or_else(|| "unlimited".to_owned(), |share| format!("{:.0} %", share * 100.0));
     let [down, up] = population.used.map(share);
-    let (pages, runs) = (population.pages.count(), population.pages.means().count());
+    let (pages, runs) = (population.pages.count(), population.pages.means().len());
     let (minutes, warm_up, _) = lengths(effort);
     let unfinished = population.unfinished;
     format!(
@@ -280,7 +280,7 @@ fn less_return_traffic(
 /// What the return channel carries of a page: the share of its rate in all replications, by pages.
 fn up_per_page(population: &Population) -> f64 {
     let pages = u32::try_from(population.pages.count()).map_or(f64::NAN, f64::from);
-    let replications = u32::try_from(population.pages.means().count()).map_or(f64::NAN, f64::from);
+    let replications = u32::try_from(population.pages.means().len()).map_or(f64::NAN, f64::from);
     population.used[1].unwrap_or(f64::NAN) * replications / pages
 }
 

@@ -2,12 +2,10 @@
 
 mod buffers;
 mod histogram;
-mod interval;
 mod occupancy;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use histogram::{Histogram, Times};
-pub(crate) use interval::{half_width, mean};
 pub(crate) use occupancy::Occupancy;
 
 use crate::programs::Browser;
