@@ -83,10 +83,14 @@ pub struct Endpoint {
     rests: bool,
     /// What it has begun to send goes on when the host gets to answer.
     in_burst: bool,
+    /// It hears what has arrived while its program wrote.
+    hears: bool,
     receiver: Receiver,
     sender: Sender,
     /// When its program runs, if that is known.
     program_runs: Option<Instant>,
+    /// What has arrived since its program began to write, which sends what it writes.
+    waiting: Vec<Segment>,
 }
 
 impl Endpoint {
@@ -119,9 +123,11 @@ impl Endpoint {
             closed,
             rests: false,
             in_burst: false,
+            hears: false,
             answering,
             program_runs,
             due,
+            waiting: Vec::new(),
         })
     }
 
@@ -201,6 +207,14 @@ impl Endpoint {
     /// A segment from the other endpoint arrived.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.handle_timeout(now);
+        // The kernel hears of it when the program's call is over (sk_add_backlog()).
+        if self.in_burst && self.sender.is_written() {
+            return self.waiting.push(*segment);
+        }
+        self.hear(now, segment);
+    }
+
+    fn hear(&mut self, now: Instant, segment: &Segment) {
         // RFC 9293 §3.10.7.2-3: before a SYN nothing else counts.
         if !segment.syn && !self.receiver.is_open() {
             return;
@@ -348,7 +362,7 @@ impl Endpoint {
     /// Sends all that may be sent now, then an acknowledgement if one is due and nothing carried it.
     fn flush(&mut self, now: Instant) {
         debug_assert!(!self.rests || self.sender.is_at_rest(), "whoever wakes the sender says so");
-        self.in_burst = false;
+        let took_time = core::mem::take(&mut self.in_burst);
         if !self.rests {
             while let Some(piece) = self.sender.transmit(now) {
                 self.transmit(now, piece);
@@ -364,6 +378,26 @@ impl Endpoint {
         }
         self.answering = None;
         self.set_due();
+        if !self.rests && !self.hears {
+            self.end_call(now, took_time);
+        }
+    }
+
+    /// A program's call that has brought something is over, or goes on after what has arrived if it `took_time`.
+    fn end_call(&mut self, now: Instant, took_time: bool) {
+        let goes_on = self.sender.pause();
+        let has_waiting = took_time && !self.waiting.is_empty();
+        if has_waiting {
+            self.hears = true;
+            let mut waiting = core::mem::take(&mut self.waiting);
+            waiting.iter().for_each(|segment| self.hear(now, segment));
+            waiting.clear();
+            (self.waiting, self.hears) = (waiting, false);
+        }
+        self.sender.go_on();
+        if (has_waiting || goes_on) && self.answering.is_none() {
+            self.flush(now);
+        }
     }
 
     /// A segment that is nothing but an acknowledgement.

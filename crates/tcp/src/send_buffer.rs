@@ -9,7 +9,9 @@
 //! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
 //! grow, to twice the congestion window's segments (three times BBR's), if the application waits and the congestion window is not filled
 //! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
-//! segments (`ss -m` after every acknowledgement, Linux 6.18). Each write is taken to be one call with everything in it.
+//! segments (`ss -m` after every acknowledgement, Linux 6.18). Each write is taken to be one call with everything in it. What arrives while the
+//! call sends, which takes its time ([`crate::host`]), is heard when it is over or has begun sixteen pieces (sk_flush_backlog()): ten
+//! megabytes take ten milliseconds, in which acknowledgements come to a stop.
 
 use farhop_units::Bytes;
 
@@ -27,6 +29,8 @@ const LARGEST: u64 = 65_536 - (HEADERS + 1);
 const SMALL_WINDOW: u64 = 536;
 /// TCP_INIT_CWND: smaller windows have no smaller buffer.
 const LEAST_SEGMENTS: u64 = 10;
+/// A call that has begun so many pieces lets the kernel hear what has arrived meanwhile, and goes on.
+const AT_ONCE: u32 = 16;
 /// Timestamps, which the largest segment of a handshake does not count.
 const TIMESTAMPS: u64 = 12;
 
@@ -43,6 +47,9 @@ pub(crate) struct SendBuffer {
     is_full: bool,
     /// An acknowledgement has arrived since, and the windows have not been looked at.
     may_expand: bool,
+    /// A call has brought something since the last one was over; and it goes on when the kernel has heard what has arrived.
+    is_written: bool,
+    pauses: bool,
 }
 
 /// What else the filling of a buffer depends on.
@@ -68,7 +75,8 @@ impl SendBuffer {
     /// Of a connection with this initial window; BBR asks for more room (bbr_sndbuf_expand()).
     pub(crate) fn new(initial_window: Bytes, mss: Bytes, models_the_path: bool) -> Self {
         let windows = if models_the_path { 3 } else { 2 };
-        let mut buffer = Self { limit: 0, tail: 0, windows, is_full: false, may_expand: false };
+        let (is_full, may_expand, is_written, pauses) = (false, false, false, false);
+        let mut buffer = Self { limit: 0, tail: 0, windows, is_full, may_expand, is_written, pauses };
         buffer.expand(initial_window, mss);
         buffer
     }
@@ -93,6 +101,28 @@ impl SendBuffer {
         self.is_full
     }
 
+    /// Whether a call may bring more.
+    pub(crate) fn takes_more(&self) -> bool {
+        !self.is_full && !self.pauses
+    }
+
+    /// Whether a call is under way, as long as what it has brought is being sent.
+    pub(crate) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// What a call has brought was sent as far as it may be: nothing is brought until [`SendBuffer::go_on`]. Returns whether the call goes on
+    /// then.
+    pub(crate) fn pause(&mut self) -> bool {
+        self.is_written = false;
+        core::mem::replace(&mut self.pauses, true)
+    }
+
+    /// The kernel has heard what has arrived meanwhile.
+    pub(crate) fn go_on(&mut self) {
+        self.pauses = false;
+    }
+
     /// Some of what was on the way is acknowledged.
     pub(crate) fn acknowledge(&mut self) {
         self.may_expand = self.is_full;
@@ -100,7 +130,7 @@ impl SendBuffer {
 
     /// Whether the application waits, and an acknowledgement may have changed that.
     pub(crate) fn is_asked(&self) -> bool {
-        self.may_expand
+        self.may_expand && !self.pauses
     }
 
     /// After everything was sent that may be since an acknowledgement: whether the application goes on; `window`, if that is not filled.
@@ -129,9 +159,15 @@ impl SendBuffer {
         let (mut unsent, mut in_flight) = (filling.unsent.get(), filling.in_flight.get());
         let (mut sent, mut taken, mut pushed) = (filling.sent, 0, 0);
         self.tail = self.tail.min(small(unsent));
+        let mut begun = 0;
         while taken < waiting {
-            if (self.tail == 0 || u64::from(self.tail) >= goal) && !self.begin_piece(in_flight, unsent, sent, goal) {
-                break;
+            if self.tail == 0 || u64::from(self.tail) >= goal {
+                self.is_full = self.used(in_flight, unsent, sent, goal) >= u64::from(self.limit);
+                self.pauses = !self.is_full && begun == AT_ONCE;
+                if !self.takes_more() {
+                    break;
+                }
+                (self.tail, begun) = (0, begun + 1);
             }
             let more = (goal - u64::from(self.tail)).min(waiting - taken);
             self.tail += small(more);
@@ -152,16 +188,8 @@ impl SendBuffer {
             sent += leaves.div_ceil(batch);
             self.tail = self.tail.min(small(unsent));
         }
+        self.is_written |= taken > 0;
         Bytes::new(taken)
-    }
-
-    /// Whether there is memory for another piece; else the buffer is full.
-    fn begin_piece(&mut self, in_flight: u64, unsent: u64, sent: u64, goal: u64) -> bool {
-        self.is_full = self.used(in_flight, unsent, sent, goal) >= u64::from(self.limit);
-        if !self.is_full {
-            self.tail = 0;
-        }
-        !self.is_full
     }
 }
 
@@ -268,6 +296,24 @@ mod tests {
         };
         // 26,064 B of payload; two thirds of the buffer are 30,720.
         assert_eq!([goes_on(6), goes_on(5)], [false, true]);
+    }
+
+    #[test]
+    fn a_call_stops_for_what_has_arrived_after_sixteen_pieces() {
+        let mut buffer = SendBuffer::new(MSS * 1_000_000, MSS, false);
+        let waiting = MSS * 2000;
+        let whole = Filling { batch: 45, ..filling(0, waiting, 5000, 20_000_000) };
+        let piece = MSS * 45;
+        assert_eq!((buffer.fill(&whole), buffer.is_full(), buffer.takes_more()), (piece * 16, false, false));
+        assert!(buffer.is_written());
+        assert!(buffer.pause(), "the call goes on");
+        assert!(!buffer.is_written() && !buffer.takes_more());
+        buffer.go_on();
+        assert!(buffer.takes_more());
+        // Batches that leave a part of each piece let the next one be filled up without being begun.
+        let mut buffer = SendBuffer::new(MSS * 1_000_000, MSS, false);
+        assert_eq!(buffer.fill(&Filling { batch: 40, ..whole }), waiting);
+        assert!(!buffer.pause(), "all was taken");
     }
 
     #[test]

@@ -325,6 +325,27 @@ fn after_a_pause_a_burst_comes_in_pieces_of_which_the_first_is_one_segment() {
 }
 
 #[test]
+fn what_arrives_while_a_program_sends_is_heard_when_its_call_is_over() {
+    let (mut server, config) = sending(Profile::Linux, 1, true);
+    let first = server.burst_goes_on().expect("there is more");
+    server.handle_timeout(first);
+    let last = server.burst_goes_on().expect("eight leave together");
+    outputs(&mut server);
+    let on_the_way = server.unacknowledged();
+    server.handle_segment(first + Duration::from_micros(5), &acknowledging(config.mss * 4));
+    assert_eq!((server.unacknowledged(), transmit_times(&mut server)), (on_the_way, vec![]));
+    server.handle_timeout(last);
+    assert_eq!(transmit_times(&mut server), [last]);
+    assert_eq!(server.unacknowledged(), on_the_way + config.mss - config.mss * 4);
+    // What an acknowledgement lets go is no call.
+    let answers = server.burst_goes_on().or(server.next_timeout()).expect("there is more to send");
+    server.handle_timeout(answers);
+    assert_eq!(transmit_times(&mut server).first(), Some(&answers));
+    server.handle_segment(answers + Duration::from_micros(1), &acknowledging(config.mss * 6));
+    assert_eq!(server.sender_state().unacknowledged, Sequence::FIRST_BYTE + config.mss * 6);
+}
+
+#[test]
 fn a_segment_that_nothing_follows_is_no_burst() {
     let (mut server, config) = sending(Profile::Linux, 1, true);
     for (ms, segments) in [(200, 10), (250, 30)] {

@@ -3,7 +3,7 @@
 use super::Sender;
 use crate::congestion::CongestionControl;
 use crate::recovery::Phase;
-use crate::send_buffer::Filling;
+use crate::send_buffer::{Filling, SendBuffer};
 use farhop_units::Bytes;
 
 impl Sender {
@@ -15,8 +15,25 @@ impl Sender {
         let filling = self.filling();
         match &mut self.buffer {
             None => self.accepted = self.written,
-            Some(buffer) if buffer.is_full() => {}
+            Some(buffer) if !buffer.takes_more() => {}
             Some(buffer) => self.accepted = self.accepted + buffer.fill(&filling),
+        }
+    }
+
+    /// Whether the application is in a call that sends what it writes.
+    pub(crate) fn is_written(&self) -> bool {
+        self.buffer.is_some_and(|buffer| buffer.is_written())
+    }
+
+    /// Everything was sent that may be: the application brings nothing until [`Sender::go_on`]. Returns whether its call goes on then.
+    pub(crate) fn pause(&mut self) -> bool {
+        self.buffer.as_mut().is_some_and(SendBuffer::pause)
+    }
+
+    /// The kernel has heard what has arrived meanwhile.
+    pub(crate) fn go_on(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.go_on();
         }
     }
 
