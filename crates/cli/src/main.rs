@@ -1,6 +1,6 @@
 //! `farhop`: the web over links with a long round trip, predicted, simulated, emulated and accelerated.
 //!
-//! Thin by intent: parse the command line, call an engine, print. Exit codes: 0 done, 1 the run failed, 2 a bad file or flag;
+//! Thin by intent: parse the command line, call an engine, print. Exit codes: 0 done, 1 the run failed or nothing came of it, 2 a bad file or flag;
 //! `emulate` returns the exit status of the command it ran; 1 if that has succeeded but the log or the capture is not whole; 127 if
 //! there is no such command and 126 if it cannot be run.
 

@@ -58,6 +58,11 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["trace", env!("CARGO_MANIFEST_PATH"), "--to", "mahi"], "[possible values: csv, mahimahi]"),
         (vec!["trace", env!("CARGO_MANIFEST_PATH"), "--out", "x"], "--to"),
         (vec!["emulate", "demo", "--live", "10s:link.down.rate", "--", "true"], "no \"=\""),
+        (vec!["predict", "demo", "--out", env!("CARGO_MANIFEST_PATH")], "Cargo.toml is not a folder"),
+        (
+            vec!["simulate", "demo", "--trace", concat!(env!("CARGO_MANIFEST_PATH"), "/trace")],
+            "Cargo.toml is not a folder",
+        ),
         (vec!["emulate", "demo", "--serve", "/nowhere", "--", "true"], "/nowhere"),
         (vec!["emulate"], "SCENARIO"),
         (vec!["emulate", "demo", "--live", "1s:link.down.rate=-1"], "is negative"),
@@ -108,6 +113,18 @@ fn a_recorded_link_is_told_of_and_written_in_mahimahis_format() {
     );
     let back = farhop(&["trace", &steps, "--to", "csv"]);
     assert_eq!(String::from_utf8_lossy(&back.stdout).lines().last(), Some("18 ms,end,"));
+}
+
+#[test]
+fn a_run_of_which_nothing_has_come_exits_with_1() {
+    let code = |architectures: &str| {
+        let architectures = format!("run.architectures={architectures}");
+        let output = farhop(&["simulate", "demo", "--set", &architectures, "--set", "http.version=3"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("carries no UDP"), "{text}");
+        output.status.code()
+    };
+    assert_eq!([code("accelerated"), code("direct, accelerated")], [Some(1), Some(0)]);
 }
 
 #[test]

@@ -156,6 +156,7 @@ impl Session {
             let report: PathBuf = dir.join("report.html");
             output::tell(format_args!("report: {}", report.display()));
         }
-        Ok(ExitCode::SUCCESS)
+        // Cells may be empty, each with its reason; if all are, nothing has come of the run.
+        Ok(if self.results.rows.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
