@@ -5,6 +5,7 @@ use crate::legs::Exchange;
 use crate::metrics::Reply;
 use crate::network::Line;
 use crate::programs::{Browser, Pace};
+use crate::wake::Wake;
 use farhop_tcp::TcpConfig;
 use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::users::{User, Visit};
@@ -25,7 +26,7 @@ pub(crate) struct Client {
     /// When the next page is asked for, while none is being loaded.
     next_page: Option<Instant>,
     /// When a wake-up is scheduled, if one is.
-    wake: Option<Instant>,
+    wake: Wake,
     /// It waits for its turn to act.
     pub(crate) is_awake: bool,
 }
@@ -97,7 +98,16 @@ impl Client {
     }
 
     fn new(terminal: u16, servers: (u32, u32), wish: Wish, next_page: Option<Instant>) -> Self {
-        Self { terminal, servers, browser: None, wish, is_loading: false, next_page, wake: None, is_awake: false }
+        Self {
+            terminal,
+            servers,
+            browser: None,
+            wish,
+            is_loading: false,
+            next_page,
+            wake: Wake::default(),
+            is_awake: false,
+        }
     }
 
     /// Asks memory for what hears of a response, or tells its server what to answer.
@@ -133,10 +143,9 @@ impl Client {
 
     /// Does what is due. Returns whether it is the wake-up that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, http: HttpConfig) -> bool {
-        if self.wake != Some(now) {
+        if !self.wake.counts(now) {
             return false;
         }
-        self.wake = None;
         if let Some(browser) = &mut self.browser {
             browser.handle_timeout(now);
         }
@@ -222,12 +231,7 @@ impl Client {
     /// When to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self) -> Option<Instant> {
         let own = self.browser.as_ref().and_then(|browser| browser.next_timeout());
-        let due = self.next_page.into_iter().chain(own).min()?;
-        if self.wake.is_some_and(|wake| wake <= due) {
-            return None;
-        }
-        self.wake = Some(due);
-        Some(due)
+        self.wake.arm(self.next_page.into_iter().chain(own).min())
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) const MOST_HELD: usize = 10_000_000;
 pub(crate) enum SimError {
     #[error("the page was not complete after {} s of virtual time", .0.as_secs())]
     OutOfPatience(Duration),
+    #[error("nothing more happened after {} of virtual time, and the page was not complete", seconds(*.0))]
+    NothingLeft(Duration),
     #[error("the page takes more than {MOST_PACKETS} packets; a smaller page can be simulated")]
     TooManyPackets,
     #[error("a path without delay and with unlimited rates takes no time")]

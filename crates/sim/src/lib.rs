@@ -30,6 +30,7 @@ mod simulate;
 mod slab;
 mod trace;
 mod trunk;
+mod wake;
 mod world;
 
 pub use distributions::{Population, ResponseTimes};

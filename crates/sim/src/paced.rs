@@ -11,6 +11,7 @@
 
 use crate::network::Side;
 use crate::trunk::StationId;
+use crate::wake::Wake;
 use farhop_scenario::Scenario;
 use farhop_transport::nack::{NackConfig, Packet, Receiver, Sender};
 use farhop_transport::{Output, StreamId};
@@ -41,7 +42,7 @@ pub(crate) enum Said {
 struct Store {
     leg: u32,
     receiver: Receiver,
-    wake: Option<Instant>,
+    wake: Wake,
     awaited: BTreeMap<StreamId, Content>,
 }
 
@@ -49,7 +50,7 @@ struct Store {
 #[derive(Debug)]
 pub(crate) struct Paced {
     sender: Sender,
-    wake: Option<Instant>,
+    wake: Wake,
     /// What was announced and not forgotten, by client and object.
     streams: BTreeMap<(u32, u32), StreamId>,
     announced: BTreeMap<StreamId, Content>,
@@ -63,12 +64,12 @@ impl Paced {
         let config = config(scenario);
         let store = |leg| {
             let receiver = Receiver::new(config.clone());
-            Store { leg, receiver, wake: None, awaited: BTreeMap::new() }
+            Store { leg, receiver, wake: Wake::default(), awaited: BTreeMap::new() }
         };
         Self {
             stores: legs.into_iter().map(store).collect(),
             sender: Sender::new(config),
-            wake: None,
+            wake: Wake::default(),
             streams: BTreeMap::new(),
             announced: BTreeMap::new(),
             next: 0,
@@ -139,8 +140,7 @@ impl Paced {
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
-        let wake = self.wake(id);
-        let counts = wake.take_if(|wake| *wake == now).is_some();
+        let counts = self.wake(id).counts(now);
         match id.side {
             Side::Far if counts => self.sender.handle_timeout(now),
             Side::Near if counts => self.stores[usize::from(id.terminal)].receiver.handle_timeout(now),
@@ -152,15 +152,10 @@ impl Paced {
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self, id: StationId) -> Option<Instant> {
         let due = match id.side {
-            Side::Far => self.sender.next_timeout()?,
-            Side::Near => self.stores[usize::from(id.terminal)].receiver.next_timeout()?,
+            Side::Far => self.sender.next_timeout(),
+            Side::Near => self.stores[usize::from(id.terminal)].receiver.next_timeout(),
         };
-        let wake = self.wake(id);
-        if wake.is_some_and(|wake| wake <= due) {
-            return None;
-        }
-        *wake = Some(due);
-        Some(due)
+        self.wake(id).arm(due)
     }
 
     /// The next thing that an end has to tell.
@@ -181,7 +176,7 @@ impl Paced {
         }
     }
 
-    fn wake(&mut self, StationId { side, terminal }: StationId) -> &mut Option<Instant> {
+    fn wake(&mut self, StationId { side, terminal }: StationId) -> &mut Wake {
         match side {
             Side::Far => &mut self.wake,
             Side::Near => &mut self.stores[usize::from(terminal)].wake,

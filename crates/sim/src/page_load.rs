@@ -49,17 +49,18 @@ pub(crate) fn load(
 
 /// Lets things happen until the page is there.
 fn complete(world: &mut World<'_>, patience: Duration, heard: &mut dyn FnMut(Duration)) -> Result<(), SimError> {
-    let mut next_step = 0;
+    let (mut next_step, mut last) = (0, Duration::ZERO);
     while loaded(world).is_none() {
-        let at = world.step()?.ok_or(SimError::OutOfPatience(patience))?;
+        let at = world.step()?.ok_or(SimError::NothingLeft(last))?;
+        last = at - Instant::START;
         if world.event_count() >= next_step {
             next_step = world.event_count() + STEP;
-            heard(at - Instant::START);
+            heard(last);
         }
         if world.network().traffic().offered > MOST_PACKETS {
             return Err(SimError::TooManyPackets);
         }
-        if at - Instant::START > patience {
+        if last > patience {
             return Err(SimError::OutOfPatience(patience));
         }
     }

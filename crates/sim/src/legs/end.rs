@@ -4,6 +4,7 @@ use super::lookup::Lookup;
 use super::message::{Exchange, Message, Owner};
 use super::quic::QuicEnd;
 use crate::network::Route;
+use crate::wake::Wake;
 use farhop_tcp::Endpoint;
 use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
@@ -30,7 +31,7 @@ pub(super) enum Transport {
 #[repr(C, align(64))]
 pub(super) struct End {
     /// When a wake-up is scheduled, if one is.
-    pub(super) wake: Option<Instant>,
+    pub(super) wake: Wake,
     pub(super) owner: Owner,
     /// The way of the leg.
     pub(super) route: Route,
@@ -63,7 +64,7 @@ impl End {
     pub(super) fn new(route: Route, transport: Transport, owner: Owner) -> Self {
         Self {
             transport,
-            wake: None,
+            wake: Wake::default(),
             owner,
             route,
             in_flight: 0,

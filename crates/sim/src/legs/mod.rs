@@ -25,6 +25,7 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::trace::SenderSight;
 use crate::trunk::{StationId, Trunk};
+use crate::wake::Wake;
 use end::{End, Transport};
 use farhop_scenario::Scenario;
 use farhop_tcp::{Endpoint, Output, TcpConfig};
@@ -415,7 +416,7 @@ impl Legs {
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn wake(&mut self, now: Instant, leg: u32, side: Side) -> bool {
-        self.end(leg, side).wake.take_if(|wake| *wake == now).is_some()
+        self.end(leg, side).wake.counts(now)
     }
 
     /// Whether nothing comes of waking an end: its deadline has moved away, and nobody else waits for what it has to say.
@@ -429,8 +430,7 @@ impl Legs {
     /// When an end is woken that has to wait for its host.
     pub(crate) fn waits_for_host(&mut self, now: Instant, leg: u32, side: Side) -> Option<Instant> {
         let End { route, wake, .. } = &mut self.legs[leg].ends[side as usize];
-        *wake = Some(self.hosts.waits_for_burst(now, *route, side)?);
-        *wake
+        Some(wake.move_to(self.hosts.waits_for_burst(now, *route, side)?))
     }
 
     /// An end does what is due.
@@ -457,9 +457,7 @@ impl Legs {
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self, leg: u32, side: Side) -> Option<Instant> {
         let end = self.end(leg, side);
-        let due = end.next_timeout().filter(|due| end.wake.is_none_or(|wake| *due < wake))?;
-        end.wake = Some(due);
-        Some(due)
+        end.wake.arm(end.next_timeout())
     }
 
     /// Of `bytes` that arrived at one end, those of the first message that its owner is told of; the rest stays in `bytes`.
@@ -529,7 +527,7 @@ impl Legs {
             let Leg { ends, is_over, is_session, .. } = &mut self.legs[leg];
             *is_over = true;
             self.sessions -= usize::from(*is_session);
-            ends.iter_mut().for_each(|end| end.wake = None);
+            ends.iter_mut().for_each(|end| end.wake = Wake::default());
             for side in [Side::Near, Side::Far] {
                 // Its place may soon be another leg's.
                 if let Owner::Relay { peer } = self.owner(leg, side) {

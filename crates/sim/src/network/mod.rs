@@ -216,8 +216,7 @@ impl<P: Content> Network<P> {
     pub(crate) fn handle_timeout(&mut self, now: Instant, stage: u32) {
         let woken = &mut self.stages[stage as usize];
         // The one that counts; others were replaced by an earlier one.
-        if woken.wake == Some(now) {
-            woken.wake = None;
+        if woken.wake.counts(now) {
             if self.tracer.is_some() && woken.span == FAR {
                 self.trace_time(now);
             }

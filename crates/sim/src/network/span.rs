@@ -1,6 +1,7 @@
 //! What lies between one place and the next: nothing, lanes, or channels that are played.
 
 use super::parcel::{Parcel, Place, Side};
+use crate::wake::Wake;
 use farhop_link::{Access, Channel, ChannelConfig, Direction, DirectionConfig, Discipline, Lanes};
 use farhop_scenario::seeds::{self, ChannelName};
 use farhop_units::Instant;
@@ -36,7 +37,7 @@ pub(super) struct Stage {
     /// Which span it is of.
     pub(super) span: usize,
     /// When a wake-up is scheduled, if one is.
-    pub(super) wake: Option<Instant>,
+    pub(super) wake: Wake,
 }
 
 impl Span {
@@ -144,14 +145,12 @@ impl Channels {
 
 impl Stage {
     pub(super) fn new(place: Place, config: &ChannelConfig, seed: u64) -> Self {
-        Self { channel: Channel::new(config.clone(), seed), span: place as usize, wake: None }
+        Self { channel: Channel::new(config.clone(), seed), span: place as usize, wake: Wake::default() }
     }
 
     /// When to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(super) fn rearm(&mut self) -> Option<Instant> {
-        let due = self.channel.next_timeout().filter(|due| self.wake.is_none_or(|wake| *due < wake))?;
-        self.wake = Some(due);
-        Some(due)
+        self.wake.arm(self.channel.next_timeout())
     }
 }
 

@@ -7,6 +7,7 @@
 use super::Pace;
 use super::frames::Frames;
 use super::keys::{ServerKeys, Step};
+use crate::wake::Wake;
 use farhop_units::{Bytes, Instant, look_at};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
@@ -62,7 +63,7 @@ pub(crate) struct Origin {
     /// Requests that have arrived and are not answered, those that can be answered first at the front.
     asked: VecDeque<Asked>,
     /// When a wake-up is scheduled, if one is.
-    wake: Option<Instant>,
+    wake: Wake,
     /// What of the responses has not been sent, where it is decided as they are sent whose turn it is.
     pub(crate) frames: Frames,
 }
@@ -131,17 +132,12 @@ impl Origin {
 
     /// When to be woken because something can leave then, if no wake-up at that time or before it is scheduled yet.
     pub(crate) fn rearm(&mut self) -> Option<Instant> {
-        let ready = self.asked.front()?.ready;
-        if self.wake.is_some_and(|wake| wake <= ready) {
-            return None;
-        }
-        self.wake = Some(ready);
-        Some(ready)
+        self.wake.arm(self.asked.front().map(|asked| asked.ready))
     }
 
     /// A wake-up has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
-        self.wake.take_if(|wake| *wake == now).is_some()
+        self.wake.counts(now)
     }
 }
 

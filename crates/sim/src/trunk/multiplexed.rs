@@ -11,6 +11,7 @@
 
 use super::{Said, StationId};
 use crate::network::Side;
+use crate::wake::Wake;
 use farhop_scenario::Scenario;
 use farhop_transport::StreamId;
 use farhop_transport::multiplex::{Lane, REPLY_OVERHEAD, pick};
@@ -35,7 +36,7 @@ struct Terminal {
     flows: BTreeMap<u32, Flow>,
     said: [VecDeque<Said>; 2],
     /// When a wake-up of either end is scheduled, if one is.
-    wakes: [Option<Instant>; 2],
+    wakes: [Wake; 2],
 }
 
 /// A connection between the proxies.
@@ -227,7 +228,7 @@ impl Lanes {
     pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
         let side = id.side as usize;
         let Terminal { connections, said, wakes, .. } = &mut self.terminals[usize::from(id.terminal)];
-        let counts = wakes[side].take_if(|wake| *wake == now).is_some();
+        let counts = wakes[side].counts(now);
         for Connection { leg, ends, .. } in connections.iter_mut().filter(|_| counts) {
             let bytes = core::mem::take(&mut ends[side].gathered);
             if bytes > Bytes::ZERO {
@@ -241,13 +242,9 @@ impl Lanes {
     /// When a station is to be woken, if a wake-up at that time is not scheduled yet.
     pub(crate) fn rearm(&mut self, now: Instant, id: StationId) -> Option<Instant> {
         let Terminal { connections, wakes, .. } = &mut self.terminals[usize::from(id.terminal)];
-        let (side, before) = (id.side as usize, wakes[id.side as usize]);
+        let side = id.side as usize;
         let has_gathered = connections.iter().any(|connection| connection.ends[side].gathered > Bytes::ZERO);
-        if !has_gathered || before.is_some() {
-            return None;
-        }
-        wakes[side] = Some(now);
-        Some(now)
+        wakes[side].arm(has_gathered.then_some(now))
     }
 
     pub(crate) fn poll(&mut self, id: StationId) -> Option<Said> {

@@ -8,6 +8,7 @@ use super::tube::UNLIMITED;
 use super::{Said, StationId};
 use crate::network::Side;
 use crate::packet;
+use crate::wake::Wake;
 use farhop_scenario::Scenario;
 use farhop_transport::rwbp::{Packet, Proxy, RwbpConfig};
 use farhop_transport::{Output, Room, StreamId};
@@ -31,7 +32,7 @@ pub(crate) struct Proxies {
 struct Station {
     proxy: Proxy,
     /// When a wake-up is scheduled, if one is.
-    wake: Option<Instant>,
+    wake: Wake,
 }
 
 impl Proxies {
@@ -40,7 +41,7 @@ impl Proxies {
             ack_every: scenario.rwbp.ack_every,
             ..RwbpConfig::new(scenario.tcp.mss, peak_rate(scenario), scenario.link.rtt())
         };
-        let station = || Station { proxy: Proxy::new(config.clone()), wake: None };
+        let station = || Station { proxy: Proxy::new(config.clone()), wake: Wake::default() };
         Self {
             gateway: station(),
             terminals: (0..scenario.link.terminals.max(1)).map(|_| station()).collect(),
@@ -81,9 +82,8 @@ impl Proxies {
     /// The wake-up of a proxy has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, id: StationId) -> bool {
         let station = self.station(id);
-        let counts = station.wake == Some(now);
+        let counts = station.wake.counts(now);
         if counts {
-            station.wake = None;
             station.proxy.handle_timeout(now);
         }
         counts
@@ -115,12 +115,7 @@ impl Proxies {
         let rate = self.rates[id.side.direction() as usize];
         let station = self.station(id);
         let room = station.proxy.awaited_link_room().zip(rate).map(|(bytes, rate)| now + rate.transmission_time(bytes));
-        let due = station.proxy.next_timeout().into_iter().chain(room).min()?;
-        if station.wake.is_some_and(|wake| wake <= due) {
-            return None;
-        }
-        station.wake = Some(due);
-        Some(due)
+        station.wake.arm(station.proxy.next_timeout().into_iter().chain(room).min())
     }
 
     fn station(&mut self, id: StationId) -> &mut Station {

@@ -12,6 +12,7 @@
 //! together; no keep-alives, no search for the path's MTU: 1452 B from the start.
 
 use crate::network::Side;
+use crate::wake::Wake;
 use farhop_accel::credit::{INITIAL, ReceiveCredit, SendCredit, window};
 use farhop_accel::planning::priority::{Content, priority};
 use farhop_accel::share::SharedRate;
@@ -87,7 +88,7 @@ struct End {
     connection: Connection,
     heard: VecDeque<Heard>,
     /// When a wake-up is scheduled, if one is.
-    wake: Option<Instant>,
+    wake: Wake,
     /// Flows with bytes that are not in frames yet, and how many these are.
     dirty: VecDeque<u32>,
     gathered: Bytes,
@@ -256,7 +257,7 @@ impl Tube {
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn handle_timeout(&mut self, now: Instant, side: Side) -> bool {
-        let counts = self.ends[side as usize].wake.take_if(|wake| *wake == now).is_some();
+        let counts = self.ends[side as usize].wake.counts(now);
         if counts {
             while let Some(flow) = self.ends[side as usize].dirty.pop_front() {
                 self.flush(now, side, flow);
@@ -278,14 +279,8 @@ impl Tube {
         // By then the modem can have sent a packet.
         let room = self.modem.filter(|_| end.connection.awaits_room()).map(|wait| now + wait);
         // While its modem takes nothing no timer of a connection runs: what would have been due meanwhile is due now.
-        let timeout = end.connection.next_timeout().map(|due| due.max(now));
-        let due = gathered.into_iter().chain(own).chain(room).chain(timeout).min()?;
-        debug_assert!(due >= now, "what was due has been done");
-        if end.wake.is_some_and(|wake| wake <= due) {
-            return None;
-        }
-        end.wake = Some(due);
-        Some(due)
+        let timeout = end.connection.next_timeout();
+        end.wake.arm(gathered.into_iter().chain(own).chain(room).chain(timeout).min())
     }
 
     /// The next thing that an end has to tell.
@@ -378,7 +373,7 @@ impl End {
         Self {
             connection,
             heard: VecDeque::new(),
-            wake: None,
+            wake: Wake::default(),
             dirty: VecDeque::new(),
             gathered: Bytes::ZERO,
             queue: VecDeque::new(),

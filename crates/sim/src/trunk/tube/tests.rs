@@ -9,6 +9,7 @@ struct Link {
     now: Instant,
     packets: VecDeque<(Instant, Side, Packet)>,
     heard: Vec<(Side, Heard)>,
+    wakes: Vec<Instant>,
 }
 
 impl Link {
@@ -20,6 +21,7 @@ impl Link {
             now: Instant::START,
             packets: VecDeque::new(),
             heard: Vec::new(),
+            wakes: Vec::new(),
         };
         link.run(1000);
         let up = |side| link.heard.contains(&(side, Heard::Up));
@@ -41,11 +43,11 @@ impl Link {
                         heard => self.heard.push((side, heard)),
                     }
                 }
-                self.tube.rearm(self.now, side);
+                self.wakes.extend(self.tube.rearm(self.now, side));
             }
-            let wakes = self.tube.ends.iter().filter_map(|end| end.wake);
-            let due = wakes.chain(self.packets.front().map(|(at, ..)| *at)).min();
+            let due = self.wakes.iter().copied().chain(self.packets.front().map(|(at, ..)| *at)).min();
             let Some(due) = due.filter(|due| *due <= end) else { break };
+            self.wakes.retain(|wake| *wake > due);
             self.now = due;
             if let Some((_, side, packet)) = self.packets.pop_front_if(|(at, ..)| *at <= due) {
                 self.tube.handle_packet(due, side, &packet);
