@@ -13,7 +13,8 @@ const PACKET_THRESHOLD: u64 = 3;
 const INITIAL_BOUND: Duration = Duration::from_millis(999);
 /// §6.2.4 allows two probes per timeout.
 const PROBES: u32 = 2;
-/// Ours: no timeout is longer, as TCP's (RFC 6298 §2.5); an idle timeout would end the connection before.
+/// Ours: no timeout is backed off beyond that, as TCP's (RFC 6298 §2.5); an idle timeout would end the connection before. What the path takes
+/// is waited for all the same.
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 /// §7.6.1: kPersistentCongestionThreshold.
 const PERSISTENCE: u32 = 3;
@@ -222,7 +223,7 @@ impl Flight {
             return self.loss_time;
         }
         let timeout = self.rtt.bound().map_or(INITIAL_BOUND, |bound| bound + max_delay);
-        let timeout = timeout.saturating_mul(1 << self.timeouts.min(16)).min(MAX_TIMEOUT);
+        let timeout = timeout.saturating_mul(1 << self.timeouts.min(16)).min(MAX_TIMEOUT.max(timeout));
         (self.in_flight > 0 || waits).then(|| self.last_eliciting + timeout)
     }
 

@@ -353,6 +353,19 @@ fn an_outage_is_survived_by_probes() {
     assert!(end > at(9000) && end < at(30_000), "{end}");
 }
 
+#[test]
+fn nothing_is_repeated_over_the_way_to_mars() {
+    let far = || Pipe { delay: Duration::from_secs(186), ..far(Some(Rate::mbps(2))) };
+    let mut network = network(&config(), [far(), far()], 1);
+    exchange(&mut network, 0, 1000);
+    let sent = |network: &Network<Connection>| [CLIENT, SERVER].map(|end| network.seen[end].packets_sent);
+    let (before, began) = (sent(&network), network.now);
+    exchange(&mut network, 1, 1000);
+    assert_eq!(network.now.since(began).as_secs(), 372);
+    let [asked, answered] = [CLIENT, SERVER].map(|end| sent(&network)[end] - before[end]);
+    assert!(asked <= 2 && answered <= 2, "{asked} and {answered} packets");
+}
+
 /// Writes what the send buffers take of what is left to each end, by stream; says whether something is left.
 fn write_some(network: &mut Network<Connection>, left: &mut [[u64; 2]]) -> bool {
     for (stream, ends) in (0..).map(StreamId).zip(left.iter_mut()) {
