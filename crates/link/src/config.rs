@@ -2,7 +2,7 @@
 
 use crate::change::{ACCESS, TERMINALS, no_terminals};
 use crate::{Access, Direction, Discipline, Framing, Jitter, LossModel, Orbit, Outages, QueueLimit, Reordering, Trace};
-use farhop_units::{ParseError, Probability, Rate};
+use farhop_units::{Instant, ParseError, Probability, Rate};
 use std::time::Duration;
 
 /// Both directions of a link between a gateway and its terminals.
@@ -75,6 +75,19 @@ impl DirectionConfig {
         self.trace.as_ref().map_or(self.rate, Trace::peak_rate)
     }
 
+    /// How many bits the serializer can send from one time to another, frame headers and coding among them; `None` is no bound. Of outages at
+    /// random it is what can be sent on average.
+    pub fn capacity(&self, from: Instant, to: Instant) -> Option<f64> {
+        let time = to.since(from).as_secs_f64();
+        let whole = match (&self.trace, self.rate) {
+            (Some(trace), _) => trace.bits_by(to) - trace.bits_by(from),
+            (None, Some(rate)) => rate.as_f64() * time,
+            (None, None) => return None,
+        };
+        let down = self.outages.down_by(to) - self.outages.down_by(from);
+        Some(if time > 0.0 { whole * (1.0 - down / time) } else { whole })
+    }
+
     /// The shortest delay a packet can meet.
     pub fn least_delay(&self) -> Duration {
         let fixed = self.trace.as_ref().and_then(|trace| trace.least_delay(self.delay)).unwrap_or(self.delay);
@@ -130,5 +143,43 @@ impl ChannelConfig {
     /// Round-trip propagation delay, the shortest there is.
     pub fn rtt(&self) -> Duration {
         self.down.least_delay().saturating_add(self.up.least_delay())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(settings: DirectionConfig, from_s: u64, to_s: u64) -> Option<f64> {
+        let at = |second| Instant::START + Duration::from_secs(second);
+        settings.capacity(at(from_s), at(to_s)).map(f64::round)
+    }
+
+    #[test]
+    fn an_unlimited_rate_has_no_capacity_and_a_constant_one_all_but_its_outages() {
+        assert_eq!(capacity(DirectionConfig::default(), 0, 10), None);
+        let with = |outages: &str| {
+            let outages = outages.parse().expect("there are such outages");
+            capacity(DirectionConfig { rate: Some(Rate::kbps(1)), outages, ..DirectionConfig::default() }, 5, 25)
+        };
+        assert_eq!(with("none"), Some(20_000.0));
+        assert_eq!(with("at windows=1s+5s;20s+10s"), Some(14_000.0), "1 s and 5 s of them");
+        assert_eq!(with("periodic first=3s period=10s length=3s"), Some(14_000.0), "1, 3 and 2 s");
+        assert_eq!(with("random up=3s down=1s"), Some(15_000.0));
+    }
+
+    #[test]
+    fn a_trace_has_what_it_carries_in_that_time() {
+        let with = |text: &str| {
+            let trace: Trace = text.parse().expect("there is such a trace");
+            let direction = || DirectionConfig { trace: Some(trace.clone()), ..DirectionConfig::default() };
+            [(0, 10), (5, 15), (10, 40)].map(|(from, to)| capacity(direction(), from, to))
+        };
+        let steps = "length=10s at=0ms:1kbit/s;6s:3kbit/s";
+        assert_eq!(with(&format!("steps end=repeat {steps}")), [18_000.0, 18_000.0, 54_000.0].map(Some));
+        assert_eq!(with(&format!("steps end=hold {steps}")), [18_000.0, 28_000.0, 90_000.0].map(Some));
+        let times = "length=10s unit=ms times=1000;2000;7000";
+        assert_eq!(with(&format!("opportunities end=repeat {times}")), [36_000.0, 36_000.0, 108_000.0].map(Some));
+        assert_eq!(with(&format!("opportunities end=hold {times}")), [36_000.0, 12_000.0, 0.0].map(Some));
     }
 }

@@ -31,13 +31,13 @@ const ACCEPTED: &str = "none, or overhead=8B, redundancy=16/15 or both";
 impl Framing {
     /// What so many packets of so many bytes together cost on the wire, in units of which a byte has
     /// [`Framing::work_per_byte`]: exact, so that the work of packets adds up.
-    pub(crate) fn work(&self, packets: Count) -> u128 {
+    pub fn work(&self, packets: Count) -> u128 {
         let frames = u128::from(packets.bytes.get()) + u128::from(packets.packets) * u128::from(self.overhead.get());
         frames * u128::from(self.redundancy.0.get())
     }
 
     /// Units of work in a byte on the wire.
-    pub(crate) fn work_per_byte(&self) -> u128 {
+    pub fn work_per_byte(&self) -> u128 {
         self.redundancy.1.get().into()
     }
 

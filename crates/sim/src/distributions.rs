@@ -92,7 +92,7 @@ impl ResponseTimes {
 /// All distributions behind a row of users.
 pub(crate) fn of_users(scenario: &Scenario, architecture: Architecture, all: &[Replication]) -> Vec<Distribution> {
     let many = all.iter().map(|one| (&one.metrics, &one.connections, &one.usage));
-    let capacities = Direction::BOTH.map(|direction| report::capacity_for_users(scenario, direction));
+    let capacities = Direction::BOTH.map(|direction| report::peak_for_users(scenario, direction));
     Many::of(many)
         .map(|many| many.told(architecture, [Quantity::PageLoad, Quantity::Object], capacities))
         .unwrap_or_default()
@@ -101,7 +101,7 @@ pub(crate) fn of_users(scenario: &Scenario, architecture: Architecture, all: &[R
 /// All distributions behind a row of a log.
 pub(crate) fn of_log(scenario: &Scenario, architecture: Architecture, all: &[Replayed]) -> Vec<Distribution> {
     let many = all.iter().map(|one| (&one.metrics, &one.sessions, &one.usage));
-    let capacities = Direction::BOTH.map(|direction| report::capacity_for_log(scenario, direction));
+    let capacities = Direction::BOTH.map(|direction| report::peak_for_log(scenario, direction));
     Many::of(many)
         .map(|many| many.told(architecture, [Quantity::Request, Quantity::Object], capacities))
         .unwrap_or_default()
@@ -126,7 +126,7 @@ impl Many {
         Some(many)
     }
 
-    /// As results tell it; `capacities` are the link's, down and up, in bit/s.
+    /// As results tell it; `capacities` are the most that the link carries, down and up, in bit/s.
     fn told(
         &self,
         architecture: Architecture,

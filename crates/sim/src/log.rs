@@ -20,7 +20,7 @@ use crate::metrics::{Histogram, Metrics};
 use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
-use farhop_link::Direction;
+use farhop_link::{Count, Direction, Framing};
 use farhop_model::Limit;
 use farhop_scenario::{HEADER_BYTES, Log, Profile, Scenario, TcpConfig};
 use farhop_units::{Bytes, Instant};
@@ -71,7 +71,7 @@ pub(crate) fn replay(
     let chain = chain.without_ends(scenario.wan.is_transparent());
     let (clients, requests, span) = clients(scenario, log);
     let from = Instant::START + HEAD_START;
-    let meter = Meter::of_many(from, span, report::rates(scenario));
+    let meter = Meter::of_many(from, span, report::serializers(scenario));
     let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
     world.begin_trace(trace.take(run));
     let sessions = go(&mut world, requests, (from + span, patience_with(scenario)), heard);
@@ -130,22 +130,36 @@ pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
     let all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
     let times = all.iter().map(|raised| raised.at);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return [None; 2] };
+    let span = last - first;
     Direction::BOTH.map(|direction| {
-        let capacity = report::capacity_for_log(scenario, direction)?;
+        let capacity = capacity(scenario, direction, span)?;
+        let per_second = capacity / span.as_secs_f64();
         let asked: f64 = all
             .iter()
             .map(|Raised { record, at, .. }| {
                 let request = record.request_bytes.unwrap_or(scenario.http.request_bytes);
                 let bytes = if direction == Direction::Down { record.reply_bytes } else { request };
                 let packets = bytes.get().div_ceil(mss.get());
-                let wire = bytes.bits_f64() + HEADER_BYTES.bits_f64() * report::as_f64(packets);
+                let wire = on_wire(direction.of(&scenario.link).framing, bytes + HEADER_BYTES * packets, packets);
                 let begins = limit.of_reply(Some(request), Bytes::ZERO) + takes(record, log);
-                let room = (last - *at).saturating_sub(begins).as_secs_f64() * capacity;
+                let room = (last - *at).saturating_sub(begins).as_secs_f64() * per_second;
                 wire.min(room)
             })
             .sum();
-        Some(asked / (capacity * (last - first).as_secs_f64())).filter(|share| share.is_finite())
+        Some(asked / capacity).filter(|share| share.is_finite())
     })
+}
+
+/// What a direction can carry from the first request to the last, in bits; `None` is no bound.
+pub(crate) fn capacity(scenario: &Scenario, direction: Direction, span: Duration) -> Option<f64> {
+    let from = Instant::START + HEAD_START;
+    direction.of(&scenario.link).capacity(from, from + span)
+}
+
+/// What packets of so many bytes in all are on the wire, in bits.
+fn on_wire(framing: Framing, bytes: Bytes, packets: u64) -> f64 {
+    let bytes = framing.work(Count { packets, bytes }) / framing.work_per_byte();
+    Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX)).bits_f64()
 }
 
 /// From a request's arrival at its server to the end of the reply there.

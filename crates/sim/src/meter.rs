@@ -1,6 +1,6 @@
 //! What the far link delivers and what waits for it over time, in intervals of equal length, and in all.
 //!
-//! A packet counts when it has crossed, with what it took of the link's rate: of one that crossed just after a measured time began, most was
+//! A packet counts when it has crossed, with what it took of the link's rate, of users and logs with the link's frames and coding: of one that crossed just after a measured time began, most was
 //! sent before, and of one that crosses just after its end most was sent in it. So nothing is used more than fully, however short the
 //! time and however slow the link, but where packets come out closer together than they were sent: what jitter delays, and what several
 //! terminals send in slots of their own, counts as sent later than it was.
@@ -10,7 +10,7 @@
 mod stay;
 
 use crate::metrics::Histogram;
-use farhop_link::Direction;
+use farhop_link::{Count, Direction, Framing};
 use farhop_results::LinkSample;
 use farhop_units::{Bytes, Instant, Rate};
 use stay::Stay;
@@ -35,6 +35,8 @@ pub(crate) struct Meter {
     /// At which packets are sent, down and up, if anything limits that; and how long the largest takes.
     rates: [Option<Rate>; 2],
     longest: [Duration; 2],
+    /// What is added to every packet, if that counts.
+    frames: [Option<Frames>; 2],
     /// Length of an interval.
     length: Duration,
     /// What happens after so many does not count in them.
@@ -55,6 +57,26 @@ struct Interval {
     queued: [Bytes; 2],
 }
 
+/// What the link adds to packets, and what of a byte was not counted with the last one.
+#[derive(Debug, Clone, Copy)]
+struct Frames {
+    framing: Framing,
+    rest: u128,
+}
+
+impl Frames {
+    fn of(framing: Framing) -> Option<Self> {
+        (!framing.is_none()).then_some(Self { framing, rest: 0 })
+    }
+
+    /// What a packet is on the wire.
+    fn on_wire(&mut self, bytes: Bytes) -> Bytes {
+        let work = self.rest + self.framing.work(Count { packets: 1, bytes });
+        self.rest = work % self.framing.work_per_byte();
+        Bytes::new(u64::try_from(work / self.framing.work_per_byte()).unwrap_or(u64::MAX))
+    }
+}
+
 /// What whole intervals of the measured time were like, down and up, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Usage {
@@ -70,10 +92,16 @@ impl Meter {
         Self::new((Instant::START, Instant::START + Duration::MAX), (length, usize::MAX), [None; 2])
     }
 
-    /// Counts what happens at `from` or later, in intervals of the `measured` time; serializers send at these rates down and up.
-    pub(crate) fn of_many(from: Instant, measured: Duration, rates: [Option<Rate>; 2]) -> Self {
+    /// Counts what happens at `from` or later, in intervals of the `measured` time; serializers send at these rates down and up, and add this
+    /// to packets.
+    pub(crate) fn of_many(
+        from: Instant,
+        measured: Duration,
+        (rates, framings): ([Option<Rate>; 2], [Framing; 2]),
+    ) -> Self {
         let length = USUAL.max(measured / MOST);
-        Self::new((from, from + measured), (length, whole(measured, length)), rates)
+        let meter = Self::new((from, from + measured), (length, whole(measured, length)), rates);
+        Self { frames: framings.map(Frames::of), ..meter }
     }
 
     fn new((from, end): (Instant, Instant), (length, most): (Duration, usize), rates: [Option<Rate>; 2]) -> Self {
@@ -84,6 +112,7 @@ impl Meter {
             end,
             rates,
             longest,
+            frames: [None; 2],
             length,
             most,
             intervals: Vec::new(),
@@ -97,6 +126,10 @@ impl Meter {
     /// A packet of `bytes` left the link at `at`.
     #[inline]
     pub(crate) fn count(&mut self, at: Instant, direction: Direction, bytes: Bytes) {
+        let bytes = match &mut self.frames[direction as usize] {
+            Some(frames) => frames.on_wire(bytes),
+            None => bytes,
+        };
         let (place, begin) = self.last;
         let is_known = bytes <= LARGEST && at >= begin + self.longest[direction as usize];
         let is_within = is_known && at < begin + self.length && at <= self.end;
@@ -294,7 +327,7 @@ mod tests {
         // A packet of 1250 B each 10 s, one after the other from 3 s before the measured time on.
         let rate = Rate::from_bits_per_second(1000).expect("it is not zero");
         let measured = Duration::from_millis(12_500);
-        let mut meter = Meter::of_many(at(3000), measured, [Some(rate); 2]);
+        let mut meter = Meter::of_many(at(3000), measured, ([Some(rate); 2], [Framing::default(); 2]));
         for end in [10_000, 20_000, 30_000] {
             meter.count(at(end), Direction::Down, Bytes::new(1250));
         }
@@ -305,7 +338,7 @@ mod tests {
 
     #[test]
     fn totals_begin_when_they_are_asked_for() {
-        let mut meter = Meter::of_many(at(25), Duration::from_secs(1), [None; 2]);
+        let mut meter = Meter::of_many(at(25), Duration::from_secs(1), ([None; 2], [Framing::default(); 2]));
         count_some(&mut meter);
         assert_eq!(Direction::BOTH.map(|direction| meter.total(direction).get()), [500, 52]);
     }
@@ -313,7 +346,7 @@ mod tests {
     #[test]
     fn usage_is_that_of_whole_intervals_of_the_measured_time() {
         let measured = Duration::from_millis(3900);
-        let mut meter = Meter::of_many(at(500), measured, [None; 2]);
+        let mut meter = Meter::of_many(at(500), measured, ([None; 2], [Framing::default(); 2]));
         for (ms, bytes) in [(499, 1), (500, 10), (1499, 20), (1500, 40), (3499, 80), (3500, 160), (1600, 320)] {
             meter.count(at(ms), Direction::Down, Bytes::new(bytes));
             meter.waits(at(ms), Direction::Up, Bytes::new(bytes));
@@ -331,11 +364,25 @@ mod tests {
     #[test]
     fn intervals_are_never_too_many() {
         let measured = Duration::from_secs(365 * 86_400);
-        let mut meter = Meter::of_many(at(0), measured, [None; 2]);
+        let mut meter = Meter::of_many(at(0), measured, ([None; 2], [Framing::default(); 2]));
         meter.count(at(0) + (measured - Duration::from_secs(1)), Direction::Down, Bytes::new(1));
         meter.count(at(0) + measured * 9, Direction::Down, Bytes::new(1));
         let usage = meter.usage(measured);
         assert_eq!((usage.interval, meter.intervals.len()), (Duration::from_secs(365), 86_400));
         assert_eq!((usage.carried[0].count(), usage.carried[0].most()), (86_400, 1));
+    }
+
+    #[test]
+    fn frames_and_coding_count_to_the_last_bit() {
+        let framing: Framing = "overhead=8B redundancy=16/15".parse().expect("there is such framing");
+        let measured = Duration::from_secs(10);
+        let mut meter = Meter::of_many(at(0), measured, ([None; 2], [framing, Framing::default()]));
+        for number in 0..30 {
+            for direction in Direction::BOTH {
+                meter.count(at(10 + number), direction, Bytes::new(40));
+            }
+        }
+        // 30 times 48 B, a fifteenth more.
+        assert_eq!(Direction::BOTH.map(|direction| meter.total(direction)), [Bytes::new(1536), Bytes::new(1200)]);
     }
 }

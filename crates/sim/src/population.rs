@@ -113,7 +113,7 @@ impl Replication {
 fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> World<'a> {
     let Case { scenario, users, chain, .. } = *case;
     let from = Instant::START + users.warm_up;
-    let meter = Meter::of_many(from, users.measured(), report::rates(scenario));
+    let meter = Meter::of_many(from, users.measured(), report::serializers(scenario));
     World::new((scenario, chain), seed, clients, meter, Metrics::new(from))
 }
 
@@ -417,6 +417,27 @@ mod tests {
         assert!(!jammed(shared, Some(1), 100) && !jammed(shared, None, 100), "packets do not stay");
         assert!(!jammed(&["run.runs=1", "access.scheme=dedicated"], Some(10), 100), "nobody else waits for it");
         assert!(!jammed(&["run.runs=1", "access.terminals=4"], Some(10), 100), "there are no more than few");
+    }
+
+    #[test]
+    fn a_link_is_full_with_its_frames_outages_and_slow_times() {
+        let full = |setting: &str| {
+            let many = ["run.runs=1", "access.scheme=dedicated", "users.per_terminal=400", setting];
+            let scenario = scenario(&many);
+            let all = replications(&scenario, 1);
+            let users = scenario.users.as_ref().expect("there are users");
+            let row = crate::report::of_users(&scenario, users, Architecture::Direct, &all);
+            let (note, used) = (row.note.expect("users are noted"), row.users.and_then(|users| users.down_used));
+            assert!(note.contains("; down cannot carry what they want"), "{setting}: {note}");
+            assert!(used.is_some_and(|used| used < 1.01), "{setting}: {used:?}");
+        };
+        for setting in [
+            "link.down.framing=none",
+            "link.down.framing=overhead=20B redundancy=4/3",
+            "link.down.outages=periodic first=5s period=10s length=2s",
+        ] {
+            full(setting);
+        }
     }
 
     #[test]

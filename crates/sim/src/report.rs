@@ -5,13 +5,12 @@ use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times};
 use crate::population::Replication;
 use crate::trunk::rwbp;
-use farhop_link::{Access, Direction};
+use farhop_link::{Access, Direction, Framing};
 use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Sample, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
 use farhop_tcp::Profile;
-use farhop_units::{Bytes, Rate, counted};
-use std::time::Duration;
+use farhop_units::{Bytes, Instant, Rate, counted};
 
 /// The share of a direction's rate above which its queue decides what users see.
 const OVERLOAD: f64 = 0.95;
@@ -249,10 +248,13 @@ fn is_full(share: Option<f64>) -> bool {
 
 /// "; link down 41 % used, up unlimited"; nothing of what was not measured, because the log is of one instant.
 fn told_use(scenario: &Scenario, used: [Option<f64>; 2]) -> String {
-    let told = |direction: Direction| match (capacity_for_log(scenario, direction), used[direction as usize]) {
-        (Some(_), Some(share)) => Some(format!("{} {:.0} % used", direction.word(), share * 100.0)),
-        (None, _) => Some(format!("{} unlimited", direction.word())),
-        (Some(_), None) => None,
+    let is_unlimited = |direction: Direction| {
+        let direction = direction.of(&scenario.link);
+        direction.rate.is_none() && direction.trace.is_none()
+    };
+    let told = |direction: Direction| match used[direction as usize] {
+        Some(share) => Some(format!("{} {:.0} % used", direction.word(), share * 100.0)),
+        None => is_unlimited(direction).then(|| format!("{} unlimited", direction.word())),
     };
     let told: Vec<String> = Direction::BOTH.into_iter().filter_map(told).collect();
     if told.is_empty() { String::new() } else { format!("; link {}", told.join(", ")) }
@@ -260,40 +262,46 @@ fn told_use(scenario: &Scenario, used: [Option<f64>; 2]) -> String {
 
 /// The shares of the rates that users had used in the measured time, down and up; `None` where a rate is unlimited.
 pub(crate) fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replication]) -> [Option<f64>; 2] {
-    let time = users.measured().as_secs_f64() * f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX));
+    let (from, runs) = (Instant::START + users.warm_up, f64::from(u32::try_from(all.len()).unwrap_or(u32::MAX)));
     Direction::BOTH.map(|direction| {
         let carried: Bytes = all.iter().map(|replication| replication.carried[direction as usize]).sum();
-        Some(carried.bits_f64() / (capacity_for_users(scenario, direction)? * time))
+        let each = direction.of(&scenario.link).capacity(from, from + users.measured())?;
+        Some(carried.bits_f64() / (each * channels(scenario, direction) * runs)).filter(|used| used.is_finite())
     })
 }
 
 /// The same of a log, from its first request to its last.
 fn use_by_log(scenario: &Scenario, all: &[Replayed]) -> [Option<f64>; 2] {
-    let time: Duration = all.iter().map(|replayed| replayed.span).sum();
     Direction::BOTH.map(|direction| {
         let carried: Bytes = all.iter().map(|replayed| replayed.carried[direction as usize]).sum();
-        let used = carried.bits_f64() / (capacity_for_log(scenario, direction)? * time.as_secs_f64());
-        Some(used).filter(|used| used.is_finite())
+        let each = |replayed: &Replayed| log::capacity(scenario, direction, replayed.span);
+        let capacity = all.iter().map(each).sum::<Option<f64>>()?;
+        Some(carried.bits_f64() / capacity).filter(|used| used.is_finite())
     })
 }
 
-/// At what rates the far link's serializers send, down and up; `None` if that is unlimited.
-pub(crate) fn rates(scenario: &Scenario) -> [Option<Rate>; 2] {
-    Direction::BOTH.map(|direction| direction.of(&scenario.link).peak_rate())
+/// At what rates the far link's serializers send at most, down and up, `None` if that is unlimited; and what they add to packets.
+pub(crate) fn serializers(scenario: &Scenario) -> ([Option<Rate>; 2], [Framing; 2]) {
+    let of = |direction: Direction| direction.of(&scenario.link);
+    (Direction::BOTH.map(|direction| of(direction).peak_rate()), Direction::BOTH.map(|direction| of(direction).framing))
 }
 
-/// What all terminals together may send over the far link in a direction, in bit/s, or get; `None` if that is unlimited.
-pub(crate) fn capacity_for_users(scenario: &Scenario, direction: Direction) -> Option<f64> {
-    let channels = match (direction, &scenario.link.access) {
+/// Over how many channels all terminals together send in a direction.
+fn channels(scenario: &Scenario, direction: Direction) -> f64 {
+    match (direction, &scenario.link.access) {
         (Direction::Up, Access::Dedicated) => f64::from(scenario.link.terminals.max(1)),
         _ => 1.0,
-    };
-    Some(capacity_for_log(scenario, direction)? * channels)
+    }
 }
 
-/// What the one terminal of a log may.
-pub(crate) fn capacity_for_log(scenario: &Scenario, direction: Direction) -> Option<f64> {
-    rates(scenario)[direction as usize].map(Rate::as_f64)
+/// The most that all terminals together may send over the far link in a direction, in bit/s, or get; `None` if that is unlimited.
+pub(crate) fn peak_for_users(scenario: &Scenario, direction: Direction) -> Option<f64> {
+    Some(peak_for_log(scenario, direction)? * channels(scenario, direction))
+}
+
+/// The most that the one terminal of a log may.
+pub(crate) fn peak_for_log(scenario: &Scenario, direction: Direction) -> Option<f64> {
+    direction.of(&scenario.link).peak_rate().map(Rate::as_f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]

@@ -47,6 +47,24 @@ const MOST_WINDOWS: usize = 10_000;
 const LEAST_MEAN: Duration = Duration::from_millis(1);
 
 impl Outages {
+    /// For how many s it is down until then; at random, on average.
+    pub(crate) fn down_by(&self, at: Instant) -> f64 {
+        let overlap = |begin: Instant, length: Duration| at.since(begin).min(length).as_secs_f64();
+        match self {
+            Self::None => 0.0,
+            Self::At(windows) => windows.iter().map(|(begin, length)| overlap(*begin, *length)).sum(),
+            Self::Periodic { first, period, length } => {
+                let since = at.since(*first);
+                let rest = Duration::from_nanos_u128(since.as_nanos() % period.as_nanos().max(1));
+                let rounds = ((since - rest).as_secs_f64() / period.as_secs_f64()).round();
+                rounds * length.as_secs_f64() + rest.min(*length).as_secs_f64()
+            }
+            Self::Random { up, down } => {
+                (at - Instant::START).as_secs_f64() * down.as_secs_f64() / (*up + *down).as_secs_f64()
+            }
+        }
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

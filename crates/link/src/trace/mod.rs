@@ -14,7 +14,7 @@ mod text;
 
 use crate::serializer::Step;
 use core::fmt;
-use farhop_units::{ParseError, Rate, duration};
+use farhop_units::{Instant, ParseError, Rate, duration};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -139,6 +139,20 @@ impl TraceRecord {
         Rate::from_bits_per_second(u64::try_from(mean).unwrap_or(u64::MAX))
     }
 
+    /// What can be carried from its beginning until then, in bits.
+    fn bits_by(&self, at: Duration) -> f64 {
+        match self {
+            Self::Opportunities { times, .. } => {
+                as_f64(times.partition_point(|time| *time < at) as u128 * u128::from(OPPORTUNITY_BYTES) * 8)
+            }
+            Self::Steps { steps, length } => spans(steps, *length)
+                .map(|(step, span)| {
+                    span.min(at.saturating_sub(step.at)).as_secs_f64() * as_f64(bits_per_second(step.rate).into())
+                })
+                .sum(),
+        }
+    }
+
     /// Checks what a record must be: neither empty nor too long, in order, and not without any capacity.
     pub(crate) fn check(&self) -> Result<(), ParseError> {
         let (count, first, last) = match self {
@@ -190,6 +204,21 @@ impl Trace {
         format!("{}, {mean} on average, {end}", duration::format(self.record.length()))
     }
 
+    /// What can be carried until then, in bits.
+    pub(crate) fn bits_by(&self, at: Instant) -> f64 {
+        let (length, at) = (self.record.length(), at - Instant::START);
+        let rounds = at.as_nanos() / length.as_nanos().max(1);
+        let rest = Duration::from_nanos_u128(at.as_nanos() % length.as_nanos().max(1));
+        match (self.end, &*self.record) {
+            (TraceEnd::Repeat, record) => as_f64(rounds) * record.bits_by(length) + record.bits_by(rest),
+            (TraceEnd::Hold, record @ TraceRecord::Steps { steps, .. }) => {
+                let last = steps.last().and_then(|step| step.rate).map_or(0.0, Rate::as_f64);
+                record.bits_by(at.min(length)) + last * at.saturating_sub(length).as_secs_f64()
+            }
+            (TraceEnd::Hold, record) => record.bits_by(at.min(length)),
+        }
+    }
+
     /// The most that is ever carried; `None` is no bound.
     pub(crate) fn peak_rate(&self) -> Option<Rate> {
         match &*self.record {
@@ -236,6 +265,11 @@ impl core::str::FromStr for TraceEnd {
 }
 
 const NANOS: u128 = 1_000_000_000;
+
+#[expect(clippy::cast_precision_loss, reason = "sums of bits are good to fifteen digits")]
+fn as_f64(count: u128) -> f64 {
+    count as f64
+}
 
 /// Each step and how long it holds.
 fn spans(steps: &[TraceStep], length: Duration) -> impl Iterator<Item = (&TraceStep, Duration)> {
