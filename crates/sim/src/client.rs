@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) struct Client {
     terminal: u16,
     /// The first of its servers, and how many it has.
-    servers: (u32, u32),
+    servers: Servers,
     /// Present from the first page on: who has not begun takes a tenth of it.
     pub(crate) browser: Option<Box<Browser>>,
     wish: Wish,
@@ -29,6 +29,36 @@ pub(crate) struct Client {
     wake: Wake,
     /// It waits for its turn to act.
     pub(crate) is_awake: bool,
+}
+
+/// The servers of one owner, a client or all that ask the same server: one for each host of a page, behind one wan, as they are where a page is
+/// loaded over the emulated link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Servers {
+    owner: u32,
+    hosts: u32,
+}
+
+impl Servers {
+    /// Those of owner number `owner`, for so many hosts: all owners have as many.
+    pub(crate) fn of(owner: u32, hosts: usize) -> Self {
+        Self { owner, hosts: u32::try_from(hosts.max(1)).expect("a page has fewer hosts") }
+    }
+
+    /// Number of the wan, which is the owner's.
+    pub(crate) fn wan(self) -> u32 {
+        self.owner
+    }
+
+    /// How many bits of a server's number are the host's; those above are the wan's.
+    pub(crate) fn bits_of_host(self) -> u32 {
+        self.hosts.next_power_of_two().trailing_zeros()
+    }
+
+    fn server_of(self, host: usize) -> u32 {
+        let host = u32::try_from(host).unwrap_or(u32::MAX).min(self.hosts - 1);
+        (self.owner << self.bits_of_host()) + host
+    }
 }
 
 /// What a client will load.
@@ -56,8 +86,8 @@ pub(crate) struct Arrival {
 impl Client {
     /// A client that loads `page` once, from the beginning of the run; each of its hosts has a server.
     pub(crate) fn once(terminal: u16, page: Page) -> Self {
-        let servers = u32::try_from(page.hosts.len()).expect("a page has fewer hosts");
-        Self::new(terminal, (0, servers), Wish::Once(Some(page)), Some(Instant::START))
+        let servers = Servers::of(0, page.hosts.len());
+        Self::new(terminal, servers, Wish::Once(Some(page)), Some(Instant::START))
     }
 
     /// The trunk at the client's terminal is opened at `at`: who loads one page waits until it is told to begin, others at least so long.
@@ -79,8 +109,8 @@ impl Client {
         self.terminal
     }
 
-    /// A client that is a user, with so many servers after the first one.
-    pub(crate) fn user(terminal: u16, servers: (u32, u32), user: User) -> Self {
+    /// A client that is a user, the owner of these servers.
+    pub(crate) fn user(terminal: u16, servers: Servers, user: User) -> Self {
         let first = Instant::START + user.first_think();
         Self::new(terminal, servers, Wish::Always { user: Box::new(user), think: Duration::ZERO }, Some(first))
     }
@@ -89,7 +119,7 @@ impl Client {
     pub(crate) fn log(terminal: u16, server: u32, page: Page, arrivals: Vec<Arrival>, tcp: TcpConfig) -> Self {
         let first = arrivals.first().map(|arrival| arrival.at);
         let wish = Wish::Each { page: Some(page), arrivals, next: 0, server: Box::new(tcp) };
-        Self::new(terminal, (server, 1), wish, first)
+        Self::new(terminal, Servers::of(server, 1), wish, first)
     }
 
     /// Who has no user and asks, behind a box, for what that wants of this client's servers.
@@ -97,7 +127,7 @@ impl Client {
         Self::new(self.terminal, self.servers, Wish::Once(None), None)
     }
 
-    fn new(terminal: u16, servers: (u32, u32), wish: Wish, next_page: Option<Instant>) -> Self {
+    fn new(terminal: u16, servers: Servers, wish: Wish, next_page: Option<Instant>) -> Self {
         Self {
             terminal,
             servers,
@@ -129,16 +159,14 @@ impl Client {
         self.browser.iter().for_each(|browser| browser.look_at_exchange(exchange));
     }
 
-    /// How many servers the clients up to this one have.
-    pub(crate) fn last_server(&self) -> u32 {
-        self.servers.0 + self.servers.1
+    /// The servers it has.
+    pub(crate) fn servers(&self) -> Servers {
+        self.servers
     }
 
     /// The way to a host of the page. Hosts beyond the client's servers share the last one.
     pub(crate) fn line(&self, host: usize) -> Line {
-        let (first, count) = self.servers;
-        let place = u32::try_from(host).unwrap_or(u32::MAX).min(count.saturating_sub(1));
-        Line { terminal: self.terminal, server: first + place }
+        Line { terminal: self.terminal, server: self.servers.server_of(host) }
     }
 
     /// Does what is due. Returns whether it is the wake-up that counts.

@@ -10,7 +10,7 @@
 //! mean; that there are some is told.
 
 use crate::architecture::Chain;
-use crate::client::Client;
+use crate::client::{Client, Servers};
 use crate::error::{MOST_LEGS, SimError};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
@@ -180,11 +180,11 @@ fn is_jammed(case: &Case<'_>, seed: u64, (stay, together): (Option<Duration>, &R
 
 /// All users, those of one terminal next to each other.
 fn clients(scenario: &Scenario, users: &Users, seed: u64) -> Vec<Client> {
-    let hosts = u32::try_from(scenario.page.hosts.len()).unwrap_or(1);
     let terminals = 0..scenario.link.terminals.max(1);
     let seats = terminals.flat_map(|terminal| (0..users.per_terminal).map(move |_| terminal));
     let client = |(number, terminal): (u32, u16)| {
-        Client::user(terminal, (number * hosts, hosts), User::new(&users.model, seed, number))
+        let servers = Servers::of(number, users.model.most_hosts());
+        Client::user(terminal, servers, User::new(&users.model, seed, number))
     };
     (0..).zip(seats).map(client).collect()
 }

@@ -73,6 +73,20 @@ fn most(profile: &str, version: &str) -> f64 {
     }
 }
 
+/// Servers are behind one wan, as they are where a page is loaded over the emulated link.
+#[test]
+fn hosts_share_the_wan() {
+    let settings = ["wan.rate=10 Mbit/s", "wan.queue=unlimited", "tcp.profile=rfc", "page.objects=3", "page.size=2 MB"];
+    let mut scenario = scenario("demo", &[&settings[..], &["run.architectures=direct"]].concat());
+    let one = row(&scenario);
+    for (host, object) in (1..).zip(&mut scenario.page.objects[1..]) {
+        object.host = host;
+        scenario.page.hosts.push(format!("other-{host}.example").into());
+    }
+    let (error, several) = of_scenario(&scenario).expect("no timer runs out");
+    assert!(error.abs() < 1e-5 && several > one.limit_s, "{several} s, model {error:+.6}, limit {} s", one.limit_s);
+}
+
 /// The first timeout is a second, which the round trip takes longer than: SYN and SYN-ACK are repeated needlessly, and nothing after them
 /// (RFC 6298 §5, §5.7). Slow start from one segment, half as much again in each round trip, takes a dozen of them for 346 segments.
 #[test]

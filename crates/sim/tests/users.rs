@@ -35,6 +35,18 @@ fn the_same_seed_gives_the_same_simulation() {
     assert_ne!(simulate(&scenario, 7).rows, simulate(&scenario, 8).rows);
 }
 
+/// Pages of the model are on up to 150 hosts, all behind the user's wan.
+#[test]
+fn what_users_meet_does_not_hang_on_a_page_that_they_never_load() {
+    let with = |page: &[&str]| {
+        let slow_wan = ["users.model=page-2025", "wan.rate=10 Mbit/s", "access.terminals=2"];
+        row(&[&slow_wan[..], page].concat())
+    };
+    let (own, other) = (with(&[]), with(&["page.objects=2", "page.size=1 kB"]));
+    assert_eq!(own.1, other.1);
+    assert!(own.1.page_load_p50_s > own.0.limit_s, "{:?}", own);
+}
+
 #[test]
 fn what_was_needed_at_most_is_told() {
     let peaks = |assignments: &[&str]| row(assignments).1.peaks;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::architecture::Chain;
-use crate::client::Client;
+use crate::client::{Client, Servers};
 use crate::metrics::Metrics;
 use crate::packet::Packet;
 use crate::world::World;
@@ -80,7 +80,7 @@ proptest! {
         settings.extend((multicast > 0).then(|| format!("multicast.rate={multicast} Mbit/s")));
         let scenario = scenario(&settings);
         let users = scenario.users.clone().expect("there are users");
-        let client = |number: u16| Client::user(number, (u32::from(number), 1), User::new(&users.model, seed, u32::from(number)));
+        let client = |number: u16| Client::user(number, Servers::of(number.into(), 1), User::new(&users.model, seed, u32::from(number)));
         let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
         let (meter, metrics) = (Meter::of_load(Duration::ZERO), Metrics::new(Instant::START));
         let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);

@@ -1,6 +1,6 @@
 //! The network: clients – lans – terminals – far link – gateway – wans – servers.
 //!
-//! Each terminal has a lan, which its clients share, and each server a wan; between them lies one far link with all terminals.
+//! Each terminal has a lan, which its clients share, and each client's servers a wan, those of a log each one; between them lies one far link with all terminals.
 //! A kind of channel that constrains nothing is passed over. Where channels only queue, serialize and delay, they are
 //! [`Lanes`](farhop_link::Lanes): a [`Parcel`] is told as it enters when it leaves, and the next that happens to it is that it does,
 //! or that it leaves the last of several lanes between which nobody else's parcels can come.
@@ -119,19 +119,22 @@ pub(crate) struct Network<P: Content> {
     ways: [[Way; 4]; 2],
     /// What the far link's queue down keeps free for multicast.
     reserve: Reserve,
+    /// Lowest bits of a server's number that are of no concern to its wan.
+    bits_of_host: u32,
 }
 
 /// Some spans, in order.
 type Way = [Option<usize>; 3];
 
 impl<P: Content> Network<P> {
-    /// An empty network with so many servers; it has the scenario's terminals.
-    pub(crate) fn new(scenario: &Scenario, servers: u32, seed: u64, meter: Meter) -> Self {
+    /// An empty network with so many wans, to each of which servers belong whose numbers differ in so many lowest bits; it has the scenario's
+    /// terminals.
+    pub(crate) fn new(scenario: &Scenario, (wans, bits_of_host): (u32, u32), seed: u64, meter: Meter) -> Self {
         let terminals = u32::from(scenario.link.terminals.max(1));
         let lans = Channels { count: terminals, seed, name: ChannelName::Lan, has_classes: false };
         let has_classes = scenario.multicast.is_some();
         let link = Channels { count: 1, seed, name: |_| ChannelName::Link, has_classes };
-        let wans = Channels { count: servers, seed, name: ChannelName::Wan, has_classes: false };
+        let wans = Channels { count: wans, seed, name: ChannelName::Wan, has_classes: false };
         let mut stages = Vec::new();
         let mut span = |place, config, channels: &Channels| Span::new(place, config, channels, &mut stages);
         let mut spans = [
@@ -142,6 +145,7 @@ impl<P: Content> Network<P> {
         spans[FAR].counting();
         Self {
             ways: ways(&spans),
+            bits_of_host,
             spans,
             stages,
             contents: P::Store::default(),
@@ -255,7 +259,7 @@ impl<P: Content> Network<P> {
         for span in self.ways[from as usize][place as usize] {
             let Some(span) = span else { return };
             if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
-                lanes.look_at(lane_of(span, from, parcel));
+                lanes.look_at(lane_of(span, from, parcel, self.bits_of_host));
             }
         }
     }
@@ -446,7 +450,7 @@ impl<P: Content> Network<P> {
     /// When a parcel leaves the lane that it enters now, if there is room for it.
     fn exit(&mut self, now: Instant, span: usize, parcel: &Parcel) -> Option<Instant> {
         let (lane, direction, is_over) =
-            (lane_of(span, parcel.from, parcel), parcel.from.direction(), self.is_over(now));
+            (lane_of(span, parcel.from, parcel, self.bits_of_host), parcel.from.direction(), self.is_over(now));
         let Form::Lanes(lanes) = self.spans[span].form_mut(direction) else { return None };
         let bytes = Bytes::new(parcel.bytes.into());
         if span != FAR {
@@ -483,7 +487,7 @@ impl<P: Content> Network<P> {
         let port = port_at(span, parcel.from, parcel);
         let stage = match span {
             LAN => first + u32::from(parcel.terminal),
-            WAN => first + parcel.server,
+            WAN => first + (parcel.server >> self.bits_of_host),
             _ => first,
         };
         if self.tracer.is_some() && span == FAR {
@@ -570,9 +574,9 @@ fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
 }
 
 /// The lane of a span into which a parcel goes from there.
-fn lane_of(span: usize, from: Side, parcel: &Parcel) -> u32 {
+fn lane_of(span: usize, from: Side, parcel: &Parcel, bits_of_host: u32) -> u32 {
     match (span, from) {
-        (WAN, _) => parcel.server,
+        (WAN, _) => parcel.server >> bits_of_host,
         (FAR, Side::Far) => 0,
         _ => parcel.terminal.into(),
     }

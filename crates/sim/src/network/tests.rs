@@ -63,7 +63,7 @@ struct Net {
 
 impl Net {
     fn new(scenario: &Scenario, seed: u64) -> Self {
-        Self { network: Network::new(scenario, 2, seed, Meter::of_load(Duration::ZERO)), events: Events::new() }
+        Self { network: Network::new(scenario, (2, 0), seed, Meter::of_load(Duration::ZERO)), events: Events::new() }
     }
 
     fn send(&mut self, now: Instant, from: Side, route: Route, number: u64) {
@@ -197,8 +197,12 @@ type Ended = ((Vec<(Instant, String)>, ([(Bytes, Bytes); 2], Usage), Traffic), u
 
 /// Sends packets at times in ns, by terminal, some of them up, to three servers; those behind lanes at once or one by one.
 fn outcome_of(scenario: &Scenario, sends: &[(u64, u16, bool)], end: Instant, at_once: bool) -> Ended {
-    let mut network: Network<u64> =
-        Network::new(scenario, 3, 1, Meter::of_many(Instant::START, MEASURED, crate::report::serializers(scenario)));
+    let mut network: Network<u64> = Network::new(
+        scenario,
+        (3, 0),
+        1,
+        Meter::of_many(Instant::START, MEASURED, crate::report::serializers(scenario)),
+    );
     if at_once {
         network.go_through_until(end);
     } else {
@@ -241,8 +245,12 @@ fn of_a_shared_way_up_only_that_is_played() {
     let mut scenario = network();
     (scenario.link.access, scenario.link.up.rate) =
         ("cfdama".parse().expect("a scheme"), Some(farhop_units::Rate::kbps(100)));
-    let mut network: Network<u64> =
-        Network::new(&scenario, 3, 1, Meter::of_many(Instant::START, MEASURED, crate::report::serializers(&scenario)));
+    let mut network: Network<u64> = Network::new(
+        &scenario,
+        (3, 0),
+        1,
+        Meter::of_many(Instant::START, MEASURED, crate::report::serializers(&scenario)),
+    );
     let is_lanes = |network: &Network<u64>| {
         Direction::BOTH.map(|direction| matches!(network.spans[FAR].form(direction), Form::Lanes(_)))
     };

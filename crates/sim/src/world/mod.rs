@@ -14,7 +14,7 @@ mod transports;
 mod trunk;
 
 use crate::architecture::Chain;
-use crate::client::Client;
+use crate::client::{Client, Servers};
 use crate::error::{MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
@@ -67,7 +67,9 @@ impl<'a> World<'a> {
         meter: Meter,
         metrics: Metrics,
     ) -> Self {
-        let servers = clients.iter().map(Client::last_server).max().unwrap_or(0);
+        let servers = clients.iter().map(Client::servers);
+        let wans = servers.clone().map(|servers| servers.wan() + 1).max().unwrap_or(0);
+        let bits_of_host = servers.map(Servers::bits_of_host).max().unwrap_or(0);
         let mut legs =
             Legs::new(scenario, (seed, metrics.from()), clients.len(), Trunk::of(scenario, chain.over_the_link()));
         let boxes = Boxes::new(scenario, chain.duties(), &mut clients, &mut legs);
@@ -77,7 +79,7 @@ impl<'a> World<'a> {
             now: Instant::START,
             events: Events::new(),
             event_count: 0,
-            network: Network::new(scenario, servers, seed, meter),
+            network: Network::new(scenario, (wans, bits_of_host), seed, meter),
             legs,
             origins: Vec::new(),
             clients,

@@ -70,6 +70,11 @@ impl UserModel {
         self.behaviour().think()
     }
 
+    /// On how many hosts a page can be.
+    pub fn most_hosts(&self) -> usize {
+        self.behaviour().most_hosts()
+    }
+
     fn behaviour(&self) -> &dyn Behaviour {
         match self {
             Self::Zhou2004(model) => &**model,
@@ -89,6 +94,10 @@ trait Behaviour {
     fn typical_page(&self) -> Page;
     /// Time from a page's end to the next page's beginning.
     fn think(&self) -> &Distribution<Duration>;
+    /// On how many hosts a page can be.
+    fn most_hosts(&self) -> usize {
+        1
+    }
 }
 
 /// A page and the thinking that follows it.

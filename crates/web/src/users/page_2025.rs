@@ -160,6 +160,8 @@ struct Traits {
     places: (f64, f64),
 }
 
+/// No page is on more; a page with more files than that has hosts with several.
+const MOST_HOSTS: usize = 1024;
 const KINDS: usize = 6;
 const STYLE: usize = 0;
 const SCRIPT: usize = 1;
@@ -287,7 +289,8 @@ fn share(document: Bytes, (first, last): (f64, f64), place: usize, count: usize)
 impl Behaviour for Page2025 {
     fn page(&self, streams: &Streams) -> Page {
         let mut dice = streams.dice(Purpose::Count);
-        let (hosts, document) = (whole(self.hosts.draw(&mut dice)).max(1), self.documents.draw(&mut dice));
+        let hosts = whole(self.hosts.draw(&mut dice)).clamp(1, MOST_HOSTS);
+        let document = self.documents.draw(&mut dice);
         let counts = self.counts(&mut dice);
         // More files of one kind leave those of the others as they are.
         let file = |kind: usize, place: usize| self.file(kind, hosts, streams.object(1 + kind * MAX_OBJECTS + place));
@@ -306,6 +309,10 @@ impl Behaviour for Page2025 {
             File { size: mean(&self.kinds()[kind].size), host, by_script: false, which: 0.0, delay }
         };
         Site::new(self.documents.at(0.5), hosts).page(counts, file)
+    }
+
+    fn most_hosts(&self) -> usize {
+        whole(self.hosts.at(1.0)).clamp(1, MOST_HOSTS)
     }
 
     fn think(&self) -> &Distribution<Duration> {
