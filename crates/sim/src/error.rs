@@ -33,6 +33,9 @@ pub(crate) const MOST_LEGS: usize = if cfg!(test) { 20_000 } else { 100_000 };
 /// Packets on their way at once after which a simulation is given up, in queues without an end.
 pub(crate) const MOST_HELD: usize = 10_000_000;
 
+/// Events at one instant after which a simulation is given up, since time does not go on. A million users who begin at once have fewer.
+pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
+
 /// Why there is no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SimError {

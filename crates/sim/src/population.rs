@@ -128,6 +128,9 @@ fn go(
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
         world.check_size()?;
+        if world.metrics().took_no_time {
+            return Err(SimError::NoTime);
+        }
         if at < next_step {
             continue;
         }
@@ -366,6 +369,24 @@ mod tests {
         let usual = pages(&[]);
         assert_eq!(usual, pages(&["link.down.rate=1 Mbit/s", "http.version=1.0"]));
         assert_eq!(pages(&["users.per_terminal=2", "access.terminals=3"]), usual);
+    }
+
+    #[test]
+    fn a_path_that_takes_no_time_is_refused() {
+        let no_time = |model: &str| {
+            let model = format!("users.model=zhou-2004, sizes = constant value=1kB{model}");
+            let users = [&*model, "users.duration=2 min", "users.warm_up=1 s", "run.runs=1", "tcp.profile=rfc"];
+            let path =
+                ["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 s", "link.up.delay=0 s"];
+            let assignments: Vec<String> = users.iter().chain(&path).map(ToString::to_string).collect();
+            let scenario = farhop_scenario::open("demo", &assignments).expect("the assignments are right");
+            run(case(&scenario), 1, 1, &mut |_, _| {}).err().map(|error| error.to_string())
+        };
+        let said = "a path without delay and with unlimited rates takes no time";
+        assert_eq!(
+            [no_time(""), no_time(", think = constant value=0s")],
+            [said, said].map(|said| Some(said.to_owned()))
+        );
     }
 
     #[test]

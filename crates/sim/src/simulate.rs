@@ -171,6 +171,9 @@ impl<'a> Task<'a> {
         if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
             return Err(SimError::NoAnswers(log::patience_with(scenario)));
         }
+        if all.iter().all(|replayed| replayed.metrics.pages.most() == 0.0) {
+            return Err(SimError::NoTime);
+        }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation {
             rows: vec![report::of_log((scenario, log), architecture, &all)?],

@@ -43,6 +43,8 @@ pub(crate) struct Metrics {
     pub(crate) limits: Times,
     /// Bodies of the pages.
     pub(crate) bytes: Bytes,
+    /// A page took no time at all.
+    pub(crate) took_no_time: bool,
 }
 
 impl Metrics {
@@ -80,6 +82,7 @@ impl Metrics {
     /// A page is complete.
     pub(crate) fn page(&mut self, browser: &Browser, now: Instant, limit: &Limit) {
         let began = browser.began();
+        self.took_no_time |= began == now;
         if !self.counts(began) {
             return;
         }

@@ -15,7 +15,7 @@ mod trunk;
 
 use crate::architecture::Chain;
 use crate::client::{Client, Servers};
-use crate::error::{MOST_HELD, MOST_LEGS, SimError};
+use crate::error::{MOST_AT_ONCE, MOST_HELD, MOST_LEGS, SimError};
 use crate::legs::{Legs, Owner};
 use crate::meter::Meter;
 use crate::metrics::{Buffers, Metrics};
@@ -42,6 +42,9 @@ pub(crate) struct World<'a> {
     now: Instant,
     events: Events,
     event_count: u64,
+    /// What time it was when sizes were looked at last, and how many events ago time went on.
+    looked: Instant,
+    at_once: u64,
     network: Network<Packet>,
     legs: Legs,
     /// The server's side of each leg that has one.
@@ -79,6 +82,8 @@ impl<'a> World<'a> {
             now: Instant::START,
             events: Events::new(),
             event_count: 0,
+            looked: Instant::START,
+            at_once: 0,
             network: Network::new(scenario, (wans, bits_of_host), seed, meter),
             legs,
             origins: Vec::new(),
@@ -210,15 +215,20 @@ impl<'a> World<'a> {
         &self.buffers
     }
 
-    /// Refuses to eat all memory, for which it looks every so many events: a million users may begin within a second.
+    /// Refuses to eat all memory, and to go on for ever at one instant, for which it looks every so many events: a million users may begin
+    /// within a second.
     #[inline]
-    pub(crate) fn check_size(&self) -> Result<(), SimError> {
+    pub(crate) fn check_size(&mut self) -> Result<(), SimError> {
         if self.event_count.is_multiple_of(EVENTS_BETWEEN_LOOKS) { self.compare_size() } else { Ok(()) }
     }
 
-    fn compare_size(&self) -> Result<(), SimError> {
+    fn compare_size(&mut self) -> Result<(), SimError> {
         let passed = self.now - Instant::START;
-        if self.legs.len() > MOST_LEGS {
+        self.at_once = if self.now > self.looked { 0 } else { self.at_once + EVENTS_BETWEEN_LOOKS };
+        self.looked = self.now;
+        if self.at_once > MOST_AT_ONCE {
+            Err(SimError::NoTime)
+        } else if self.legs.len() > MOST_LEGS {
             Err(SimError::TooManyLegs(passed))
         } else if self.network.held() > MOST_HELD {
             Err(SimError::TooManyHeld(passed))
