@@ -166,8 +166,10 @@ pub(crate) fn methods(results: &Results) -> Vec<String> {
         .filter_map(|(source, kind)| {
             let methods: BTreeSet<_> = of_source(source).map(|row| row.method.as_str()).collect();
             let runs = of_source(source).map(|row| row.runs).max()?;
+            let least = of_source(source).map(|row| row.runs).min().filter(|least| *least < runs);
+            let from = least.map(|least| format!("{least} to ")).unwrap_or_default();
             let median = match of_source(source).any(population::is_one) {
-                true => format!("; median of all in {}", counted(runs, "replication")),
+                true => format!("; median of all in {from}{}", counted(runs, "replication")),
                 false if runs > 1 => format!("; median of {runs} (range)"),
                 false => String::new(),
             };

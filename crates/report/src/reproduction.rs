@@ -40,15 +40,15 @@ pub(crate) fn is_met(row: &Row) -> Option<bool> {
     row.difference().map(|difference| difference.abs() <= MET)
 }
 
-/// "Of 17 numbers that the text gives, ours are within 5 % of 14; the others say why not."
+/// "Of 17 rows with a number that the text gives, ours are within 5 % of it in 14." A number may have several rows, one for each reading.
 pub(crate) fn summary(reproduction: &Reproduction) -> String {
     let verdicts: Vec<bool> = reproduction.rows.iter().filter_map(is_met).collect();
-    let (met, all) = (verdicts.iter().filter(|met| **met).count(), format::count(verdicts.len(), "number"));
+    let (met, all) = (verdicts.iter().filter(|met| **met).count(), format::count(verdicts.len(), "row"));
     let percent = MET * 100.0;
     match verdicts.len() {
         0 => "The text gives no number of this.".to_owned(),
         count if count == met => format!("Ours are within {percent:.0} % of what the text gives: {all}."),
-        _ => format!("Of {all} that the text gives, ours are within {percent:.0} % of {met}; the others say why not."),
+        _ => format!("Of {all} with a number that the text gives, ours are within {percent:.0} % of it in {met}."),
     }
 }
 
@@ -80,8 +80,8 @@ mod tests {
     fn the_summary_counts_what_is_met() {
         let of = |rows: Vec<Row>| summary(&Reproduction { rows, ..Reproduction::default() });
         assert_eq!(of(vec![row(None, 1.0)]), "The text gives no number of this.");
-        assert_eq!(of(vec![row(Some(1.0), 1.049)]), "Ours are within 5 % of what the text gives: 1 number.");
+        assert_eq!(of(vec![row(Some(1.0), 1.049)]), "Ours are within 5 % of what the text gives: 1 row.");
         let missed = of(vec![row(Some(1.0), 1.06), row(Some(2.0), 2.0)]);
-        assert_eq!(missed, "Of 2 numbers that the text gives, ours are within 5 % of 1; the others say why not.");
+        assert_eq!(missed, "Of 2 rows with a number that the text gives, ours are within 5 % of it in 1.");
     }
 }

@@ -5,7 +5,8 @@
 //! 192 kByte. Fig 9's is short, for its losses.
 
 use super::{
-    FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, LARGEST, Network, THROUGHPUT, WINDOW, claims, experiment_size, in_kib,
+    EXPERIMENT, FIG_5, FIG_6, FIG_7, FIG_8, FIG_11, FILE, LARGEST, Network, THROUGHPUT, WINDOW, claims,
+    experiment_size, in_kib,
 };
 use crate::filling::{Fill, Plot};
 use crate::lab::{Changes, Lab};
@@ -65,6 +66,8 @@ struct Run {
     windows: fn(Network) -> Vec<Bytes>,
     framing: &'static str,
     size: fn(Network) -> Bytes,
+    /// When it ends, whether all is there or not.
+    lasts: Option<Duration>,
     reading: &'static str,
 }
 
@@ -73,13 +76,15 @@ impl Run {
         windows: Network::simulated_windows,
         framing: "none",
         size: |_| FILE,
+        lasts: None,
         reading: "simulated: 1024 kByte, bsd-1997, whole segments, first ACK delayed, queues that never drop",
     };
     const EXPERIMENT: Self = Self {
         windows: |_| EXPERIMENTS.map(Bytes::kib).to_vec(),
         framing: "redundancy=16/15",
         size: experiment_size,
-        reading: "simulated: 60 s of data, bsd-1997, redundancy 16/15, first ACK delayed, queues that never drop; of the windows the text names 2, 4, 6, 32 \
+        lasts: Some(EXPERIMENT),
+        reading: "simulated: 60 s, bsd-1997, redundancy 16/15, first ACK delayed, queues that never drop; of the windows the text names 2, 4, 6, 32 \
                   and 128 kByte",
     };
 
@@ -113,21 +118,21 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    fn new(network: Network, size: Bytes, window: Bytes, load: &Load, connection: &ConnectionSeries) -> Option<Self> {
-        // From when the server had the request: a byte with its headers, in the scenario.
-        let request =
-            Rate::kbps(network.up_kbps).transmission_time(Bytes::new(53)) + Duration::from_millis(network.up_ms);
-        let file = load.objects.first()?;
-        let begin = file.request_s + request.as_secs_f64();
-        let time = file.end_s - begin;
-        let during = load.link.iter().filter(|sample| sample.start_s >= begin);
+    fn new((network, run): (Network, &Run), window: Bytes, load: &Load, connection: &ConnectionSeries) -> Option<Self> {
+        let (begin, end, on_the_way) = times(network, run, load)?;
+        let time = end - begin;
+        let during = load.link.iter().filter(|sample| sample.start_s >= begin && sample.start_s < end);
         let bits: f64 = during.map(|sample| sample.up_bit_s * sample.span_s).sum();
         // Those of the last window are still to come, or on their way.
-        let acknowledged = connection.acknowledged.iter().rfind(|point| point.t_s <= file.end_s)?;
+        let acknowledged_by = |end: f64| connection.acknowledged.iter().rfind(|point| point.t_s <= end);
+        let acknowledged = acknowledged_by(end)?;
+        let is_whole = load.objects.first()?.end_s <= end;
+        let arrived =
+            if is_whole { (run.size)(network) } else { Bytes::new(acknowledged_by(end + on_the_way)?.sequence) };
         let Symbols { ack, mss, .. } = *network.path(window).ok()?.symbols();
         Some(Self {
             window,
-            rate: size.bits_f64() / time / 1000.0,
+            rate: arrived.bits_f64() / time / 1000.0,
             acks: bits / (Rate::kbps(network.up_kbps).as_f64() * time),
             acks_per_segment: bits / ack.bits_f64() / (Bytes::new(acknowledged.sequence).as_f64() / mss.as_f64()),
         })
@@ -136,6 +141,16 @@ impl Transfer {
     pub(super) fn point(&self) -> (f64, f64) {
         (in_kib(self.window), self.rate)
     }
+}
+
+/// When the server had the request, a byte with its headers in the scenario, and when the transfer ends or is ended, in s; and how long an
+/// acknowledgement is on its way.
+fn times(network: Network, run: &Run, load: &Load) -> Option<(f64, f64, f64)> {
+    let on_the_way =
+        Rate::kbps(network.up_kbps).transmission_time(Bytes::new(53)) + Duration::from_millis(network.up_ms);
+    let (file, on_the_way) = (load.objects.first()?, on_the_way.as_secs_f64());
+    let begin = file.request_s + on_the_way;
+    Some((begin, run.lasts.map_or(file.end_s, |lasts| file.end_s.min(begin + lasts.as_secs_f64())), on_the_way))
 }
 
 /// Transfers with each maximum window, as they were put into the figure.
@@ -166,14 +181,14 @@ fn curve(
 fn transfer(lab: &mut Lab<'_>, network: Network, run: &Run, window: Bytes) -> Result<Transfer, String> {
     let changes = run.changes(network, window, "unlimited");
     let (load, connection) = lab.trace(SCENARIO, Architecture::Direct, &changes)?;
-    let transfer = Transfer::new(network, (run.size)(network), window, &load, &connection);
+    let transfer = Transfer::new((network, run), window, &load, &connection);
     transfer.ok_or_else(|| "nothing was acknowledged".to_owned())
 }
 
 /// The window whose throughput fell in Fig 8.
 const FELL: Bytes = Bytes::kib(32);
 /// How Fig 9 is read.
-const SEQUENCE: &str = "simulated: 60 s of data as a capture at the server shows it, window of 32 kByte in Fig 8's network; the queue is ours, as \
+const SEQUENCE: &str = "simulated: 60 s as a capture at the server shows it, window of 32 kByte in Fig 8's network; the queue is ours, as \
                         the paper's is not known";
 /// Queues before the modem, for 32 KiB: without losses, and one that takes all but two of the window's 22 segments and those on the way.
 const QUEUES: [(&str, &str); 2] = [("no losses", "unlimited"), ("a queue of 17 packets", "17 packets")];
@@ -183,10 +198,15 @@ fn sequence(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
     let figure = Figure::Fig(9);
     let mut found: Vec<(f64, ConnectionSeries)> = Vec::new();
     for (name, queue) in QUEUES {
-        let changes = Run::EXPERIMENT.changes(FIG_8, FELL, queue);
+        let run = Run::EXPERIMENT;
+        let changes = run.changes(FIG_8, FELL, queue);
         match lab.trace(SCENARIO, Architecture::Direct, &changes) {
-            Ok((load, connection)) => {
-                let transfer = Transfer::new(FIG_8, experiment_size(FIG_8), FELL, &load, &connection);
+            Ok((load, mut connection)) => {
+                let transfer = Transfer::new((FIG_8, &run), FELL, &load, &connection);
+                let end = times(FIG_8, &run, &load).map_or(f64::INFINITY, |(_, end, _)| end);
+                let ConnectionSeries { sent, retransmitted, acknowledged, windows, .. } = &mut connection;
+                [sent, retransmitted, acknowledged].into_iter().for_each(|all| all.retain(|point| point.t_s <= end));
+                windows.retain(|point| point.t_s <= end);
                 let rate = transfer.map_or(f64::NAN, |transfer| transfer.rate);
                 sequence_numbers(reproduction, name, &connection);
                 reproduction.row(figure, format!("throughput, {name} (kbit/s)"), None, rate, SEQUENCE);

@@ -89,8 +89,9 @@ pub(super) fn of_throughputs(to: &mut Reproduction, tcp: &str, normal: &Points, 
     let (second, peak) =
         (1..).zip(proposed.iter().map(|(_, y)| *y)).max_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap_or((0, f64::NAN));
     let claim = &format!("at most about 14 Mbit/s, in the third second ({tcp})");
-    let why = "more than the 11.3 Mbit/s of the packets on the link: over its one connection the client asks for no content before it has \
-               the HTML, and what has been stored until then comes at the speed of Ethernet. When the HTML is there depends on TCP";
+    let why = "what has been stored by the time the client has the HTML comes at the speed of Ethernet, the rest at the 11.3 Mbit/s of the packets \
+               on the link: over its one connection the client asks for no content before. When the HTML is there, and so how much that is, \
+               depends on TCP";
     let ours = format!("{peak:.1} Mbit/s in second {second}");
     Said { figure, claim, why }.judge(to, [is_about(peak, 14.0), second == 3], ours);
     let claim = &format!("normal access has low throughput and takes long ({tcp})");

@@ -6,6 +6,10 @@ use url::{Position, Url};
 
 /// W3C Fetch Metadata §2.1: browsers say in their requests what they want something for.
 const FETCHED_FOR: &str = "sec-fetch-dest";
+/// Fetch Standard §2.2.5: `prefetch`, perhaps with parameters, for what a later page may need.
+const PURPOSE: &str = "sec-purpose";
+/// Chrome's redirections of its own, to HTTPS where a host has asked for that (RFC 6797), have this field.
+const OWN_REASON: &str = "non-authoritative-reason";
 
 impl Entry {
     /// The first value of the response's field `name`, whatever the case of either.
@@ -51,6 +55,18 @@ impl Entry {
     /// Whether the server said that something is wrong (RFC 9110 §15.5 and §15.6).
     pub fn is_failure(&self) -> bool {
         self.status.is_some_and(|status| (400..600).contains(&status))
+    }
+
+    /// Whether the browser has redirected by itself: nothing has left it.
+    pub fn is_of_the_browser(&self) -> bool {
+        self.response_header(OWN_REASON).is_some()
+    }
+
+    /// Whether it is for a page that may come.
+    pub fn is_prefetch(&self) -> bool {
+        self.request_header(PURPOSE)
+            .and_then(|purpose| purpose.split(';').next())
+            .is_some_and(|what| what.trim() == "prefetch")
     }
 
     /// Where a redirection leads; `None` if it is none.

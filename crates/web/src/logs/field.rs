@@ -1,5 +1,6 @@
 //! Fields of log lines, one after the other.
 
+use crate::page::MAX_SIZE;
 use farhop_units::Bytes;
 use std::time::Duration;
 
@@ -48,11 +49,9 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
     Some(Duration::from_nanos(whole.checked_mul(1_000_000_000)?.checked_add(nanos)?))
 }
 
-/// A number of bytes.
+/// A number of bytes, no more than a body of a page may have.
 pub(super) fn bytes(text: &str) -> Option<Bytes> {
-    /// A response of an exabyte is a mistake, and sums of such would not fit.
-    const LARGEST: u64 = 1_000_000_000_000_000_000;
-    digits(text).filter(|count| *count <= LARGEST).map(Bytes::new)
+    digits(text).map(Bytes::new).filter(|size| *size <= MAX_SIZE)
 }
 
 /// A number without sign.

@@ -114,6 +114,8 @@ enum Evidence {
 struct Counts {
     evidence: [usize; 4],
     unanswered: usize,
+    of_the_browser: usize,
+    prefetched: usize,
     not_http: usize,
     after_navigation: usize,
     other_pages: usize,
@@ -158,6 +160,10 @@ impl<'a> Reading<'a> {
                 counts.not_http += 1;
             } else if entry.status.is_none_or(|status| status < 200) {
                 counts.unanswered += 1;
+            } else if entry.is_of_the_browser() {
+                counts.of_the_browser += 1;
+            } else if entry.is_prefetch() {
+                counts.prefetched += 1;
             } else {
                 entries.push(Timed { entry, started });
             }
@@ -347,6 +353,8 @@ impl Counts {
             (self.without_size, "bodies without a recorded size, which count 0 B"),
             (self.without_time, "requests without a recorded time, which count as begun with the one before"),
             (self.unanswered, "left out: requests without a response"),
+            (self.of_the_browser, "left out: redirections of the browser's own"),
+            (self.prefetched, "left out: requests for a page that may come"),
             (self.not_http, "left out: requests that are not HTTP"),
             (self.after_navigation, "left out: requests after the next navigation"),
             (self.other_pages, "left out: requests of the recording's other pages"),

@@ -366,6 +366,32 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
 }
 
 #[test]
+fn what_the_browser_answers_itself_and_what_is_for_later_are_no_part_of_the_page() {
+    let header = |name: &str, value: &str| json!([{"name": name, "value": value}]);
+    let window = |purpose: &[Value]| {
+        let fields = [&[json!({"name": "Sec-Fetch-Dest", "value": "document"})][..], purpose].concat();
+        ("/request/headers", Value::Array(fields))
+    };
+    let purpose = json!({"name": "Sec-Purpose", "value": "prefetch;prerender"});
+    let own = [
+        ("/response/status", json!(307)),
+        ("/response/redirectURL", json!("https://a.test/")),
+        ("/response/headers", header("Non-Authoritative-Reason", "HSTS")),
+    ];
+    let found = graph(&json!([
+        entry("http://a.test/", "text/html", 0, &own),
+        entry("https://a.test/", "text/html", 5, &[window(&[])]),
+        entry("https://a.test/later", "text/html", 50, &[window(&[purpose])]),
+        entry("https://a.test/x.png", "image/png", 60, &[]),
+    ]));
+    let names: Vec<&str> = found.page.objects.iter().map(|object| &*object.name).collect();
+    assert_eq!((names.len(), found.page.hosts.len()), (2, 1), "{names:?}");
+    for note in ["left out: redirections of the browser's own (1)", "left out: requests for a page that may come (1)"] {
+        assert!(found.notes.contains(&note.to_owned()), "{:?}", found.notes);
+    }
+}
+
+#[test]
 fn what_gives_no_page_says_why() {
     let error = |entries: Value| Page::from_har(&har(&entries), None).unwrap_err();
     assert_eq!(error(json!([])), GraphError::Empty);
