@@ -10,8 +10,9 @@
 //!
 //! τ are one-way propagation delays, wan and lan included. Responses carry their HTTP headers and fill packets of one mss
 //! without a gap between objects (the last packet is partial); boxes have packets of their own, so that an mss below Linux's counts as 1448 B. Q is the slowest rate of the parts that the path is made of,
-//! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every real
-//! load; of RWBP, whose packets have headers of 40 B, to 0.8 %. An unlimited rate takes no time. Handshakes, DNS, discovery, losses, thinking and computing are left out: an architecture may
+//! the bottleneck: what the other serializers add for a last packet is left out, so that the limit stays below every load
+//! over TCP. Boxes of other protocols may undercut it by up to 2 %: RWBP's packets have headers of 40 B, paced UDP's of 28 B, and the tunnel
+//! compresses heads. An unlimited rate takes no time. Handshakes, DNS, discovery, losses, thinking and computing are left out: an architecture may
 //! avoid them all.
 
 use crate::path::{directions, slowest_rate, total_delay, transmission_time};

@@ -44,7 +44,7 @@ fn what_users_meet_does_not_hang_on_a_page_that_they_never_load() {
     };
     let (own, other) = (with(&[]), with(&["page.objects=2", "page.size=1 kB"]));
     assert_eq!(own.1, other.1);
-    assert!(own.1.page_load_p50_s > own.0.limit_s, "{:?}", own);
+    assert!(own.1.page_load_p50_s > own.0.limit_s, "{own:?}");
 }
 
 #[test]
