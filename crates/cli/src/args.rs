@@ -4,6 +4,7 @@ mod log;
 
 pub(crate) use log::Log;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use farhop_papers::Paper;
 use std::ffi::OsString;
@@ -85,7 +86,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) json: bool,
     /// Keep the run in this folder: resolved scenario, results, report; compare always does [its default: out/SCENARIO]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct Simulate {
     pub(crate) run: Run,
     /// Write what happens in the first run of the first architecture into this folder: packets.log (for `farhop replay`),
     /// packets.pcapng (for Wireshark), and queue, windows, segments and connections over time as CSV; at most 2 GB
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     pub(crate) trace: Option<PathBuf>,
 }
 
@@ -170,7 +171,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     pub(crate) json: bool,
     /// Write report.html with plots, rows.csv and curves.csv into this folder
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -189,7 +190,7 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) runs: u32,
     /// Keep what was measured in this folder, and go on from what is there
-    #[arg(long, value_name = "DIR", default_value = "out/conformance", value_parser = folder)]
+    #[arg(long, value_name = "DIR", default_value = "out/conformance", value_parser = PathBufValueParser::new().try_map(folder))]
     pub(crate) out: PathBuf,
     /// Write the page here [default: accuracy.md in that folder]
     #[arg(long, value_name = "FILE")]
@@ -272,8 +273,7 @@ impl Changes {
 }
 
 /// A folder, or a place for one. Said before a run, so that nothing is lost after it.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+pub(crate) fn folder(path: PathBuf) -> Result<PathBuf, String> {
     match path.ancestors().find(|part| part.exists()).filter(|part| !part.is_dir()) {
         Some(file) => {
             Err(format!("{} is not a folder\n  accepted: a folder, which is made if need be", file.display()))

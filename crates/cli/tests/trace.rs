@@ -54,7 +54,8 @@ fn a_traced_simulation_is_replayed_and_drawn() {
 #[test]
 fn a_folder_that_cannot_be_made_is_told_before_anything_is_simulated() {
     let output = farhop(&["simulate", "demo", "--trace", "/dev/null/trace"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("/dev/null/trace"));
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("/dev/null/trace") && error.contains("/dev/null is not a folder"), "{error}");
     assert!(output.stdout.is_empty());
 }

@@ -76,16 +76,20 @@ impl DirectionConfig {
     }
 
     /// How many bits the serializer can send from one time to another, frame headers and coding among them; `None` is no bound. Of outages at
-    /// random it is what can be sent on average.
+    /// random it is what can be sent on average, and so it is of more than a thousand of them on a trace.
     pub fn capacity(&self, from: Instant, to: Instant) -> Option<f64> {
-        let time = to.since(from).as_secs_f64();
-        let whole = match (&self.trace, self.rate) {
-            (Some(trace), _) => trace.bits_by(to) - trace.bits_by(from),
-            (None, Some(rate)) => rate.as_f64() * time,
-            (None, None) => return None,
+        let whole = |from: Instant, to: Instant| match (&self.trace, self.rate) {
+            (Some(trace), _) => Some(trace.bits_by(to) - trace.bits_by(from)),
+            (None, Some(rate)) => Some(rate.as_f64() * to.since(from).as_secs_f64()),
+            (None, None) => None,
         };
-        let down = self.outages.down_by(to) - self.outages.down_by(from);
-        Some(if time > 0.0 { whole * (1.0 - down / time) } else { whole })
+        let all = whole(from, to)?;
+        if let Some(outages) = self.outages.between(from, to).filter(|_| self.trace.is_some()) {
+            let lost: Option<f64> = outages.into_iter().map(|(begin, end)| whole(begin, end)).sum();
+            return Some(all - lost?);
+        }
+        let (time, down) = (to.since(from).as_secs_f64(), self.outages.down_by(to) - self.outages.down_by(from));
+        Some(if time > 0.0 { all * (1.0 - down / time) } else { all })
     }
 
     /// The shortest delay a packet can meet.
@@ -181,5 +185,21 @@ mod tests {
         let times = "length=10s unit=ms times=1000;2000;7000";
         assert_eq!(with(&format!("opportunities end=repeat {times}")), [36_000.0, 36_000.0, 108_000.0].map(Some));
         assert_eq!(with(&format!("opportunities end=hold {times}")), [36_000.0, 12_000.0, 0.0].map(Some));
+        // 12 Mbit/s, as mahimahi says it.
+        let steady = "opportunities end=repeat length=1ms unit=ms times=1";
+        assert_eq!(with(steady), [120e6, 120e6, 360e6].map(Some));
+    }
+
+    #[test]
+    fn an_outage_takes_what_a_trace_carries_in_it() {
+        let with = |outages: &str| {
+            let trace: Trace = "steps end=repeat length=10s at=0ms:1kbit/s;6s:3kbit/s".parse().expect("a trace");
+            let outages = outages.parse().expect("there are such outages");
+            capacity(DirectionConfig { trace: Some(trace), outages, ..DirectionConfig::default() }, 0, 20)
+        };
+        assert_eq!(with("none"), Some(36_000.0));
+        assert_eq!(with("at windows=1s+4s;15s+10s"), Some(36_000.0 - 4000.0 - 13_000.0));
+        assert_eq!(with("periodic first=7s period=10s length=1s"), Some(30_000.0));
+        assert_eq!(with("random up=3s down=1s"), Some(27_000.0));
     }
 }

@@ -51,7 +51,7 @@ fn a_paper_is_cited_with_its_mistakes_and_how_to_repeat_it() {
     for expected in [
         "<h1>Far &amp; Wide</h1>",
         "J. Doe. Proc. Nowhere, 1999.",
-        "Of 2 numbers that the text gives, ours are within 5 % of 1",
+        "Of 2 rows with a number that the text gives, ours are within 5 % of it in 1",
         "<li>a factor is missing</li>",
         "<code>farhop reproduce doe-1999</code>",
         "9.9.9",

@@ -47,6 +47,8 @@ pub(crate) enum SimError {
     TooManyPackets,
     #[error("a path without delay and with unlimited rates takes no time")]
     NoTime,
+    #[error("more than {MOST_AT_ONCE} events after {}, and time does not go on", seconds(*.0))]
+    StandsStill(Duration),
     #[error(
         "more than {MOST_LEGS} connections at once after {} s: the network cannot carry what is asked for, or idle ones stay open \
          too long (http.persistence)", .0.as_secs()

@@ -17,6 +17,7 @@ use crate::client::{Arrival, Client};
 use crate::error::{SimError, patience};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
+use crate::network::Drops;
 use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
@@ -44,8 +45,8 @@ pub(crate) struct Replayed {
     pub(crate) unanswered: u64,
     /// Most bytes that waited for the link, down and up.
     pub(crate) peak_queues: [Bytes; 2],
-    /// Packets that the link dropped.
-    pub(crate) dropped: u64,
+    /// Packets that the parts of the network dropped.
+    pub(crate) dropped: Drops,
     /// Most connections to servers at once.
     pub(crate) peak_sessions: usize,
     /// From the first request to the last, for how many ns there were how many.
@@ -81,7 +82,7 @@ pub(crate) fn replay(
         unanswered: requests - metrics.objects.count(),
         metrics,
         peak_queues: Direction::BOTH.map(|direction| meter.peak_queue(direction)),
-        dropped: world.network().traffic().dropped_by_link,
+        dropped: world.network().traffic().dropped_by,
         peak_sessions: world.legs().sessions().peak(),
         sessions,
         carried: Direction::BOTH.map(|direction| meter.total(direction)),
@@ -123,8 +124,8 @@ fn go(
 /// What share of the link's rates down and up the log asks for from its first request to its last: above one the link cannot keep up, however
 /// little of it connections get to use. `None` where a rate is unlimited, or the requests come at once.
 ///
-/// Of each request and reply, with the headers of packets as large as any, counts what could be carried before the last request comes, when
-/// the link has nothing else to do: of a burst shortly before that most is not asked for in that time.
+/// Of each request and reply, with the headers of packets as large as any, counts what could be carried before the last request comes, at
+/// the link's mean rate and when it has nothing else to do: of a burst shortly before that most is not asked for in that time.
 pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
     let (limit, mss) = (Limit::of(scenario), scenario.tcp.mss.max(TcpConfig::of(Profile::Linux).mss));
     let all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();

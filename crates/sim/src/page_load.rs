@@ -52,6 +52,7 @@ fn complete(world: &mut World<'_>, patience: Duration, heard: &mut dyn FnMut(Dur
     let (mut next_step, mut last) = (0, Duration::ZERO);
     while loaded(world).is_none() {
         let at = world.step()?.ok_or(SimError::NothingLeft(last))?;
+        world.check_size()?;
         last = at - Instant::START;
         if world.event_count() >= next_step {
             next_step = world.event_count() + STEP;
@@ -97,7 +98,7 @@ fn needs(world: &World<'_>) -> Needs {
         peak_gateway_buffer_bytes: gateway,
         peak_terminal_buffer_bytes: terminal,
     };
-    Needs { peaks, dropped: world.network().traffic().dropped_by_link }
+    Needs { peaks, dropped: world.network().traffic().dropped_by.link() }
 }
 
 /// What an object took, its times counted from `began`.

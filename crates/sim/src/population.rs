@@ -14,6 +14,7 @@ use crate::client::{Client, Servers};
 use crate::error::{MOST_LEGS, SimError};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
+use crate::network::Drops;
 use crate::report;
 use crate::trace::Slot;
 use crate::trunk::Trunk;
@@ -56,12 +57,14 @@ pub(crate) struct Replication {
     pub(crate) peak_connections: usize,
     /// For how many ns there were how many.
     pub(crate) connections: Histogram,
-    /// Packets that the far link dropped.
-    pub(crate) dropped: u64,
+    /// Packets that the parts of the network dropped.
+    pub(crate) dropped: Drops,
     /// The most that any one of the far link's queues held, down and up.
     pub(crate) queued: [Bytes; 2],
     /// Users wait for the way up that terminals share, and would not if there were few of them.
     pub(crate) is_jammed: bool,
+    /// The link had no time left.
+    pub(crate) is_overloaded: bool,
     /// The most that relays at the gateway held together, and those of any one terminal, if there are relays.
     pub(crate) relayed: [Option<Bytes>; 2],
     pub(crate) events: u64,
@@ -91,9 +94,7 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     drop(world);
     let Some((mut replication, stay)) = result? else { return Ok(None) };
     replication.is_jammed = is_jammed(case, seed, (stay, &replication));
-    if replication.mean().is_none() && report::is_overloaded(scenario, users, &replication) {
-        return Err(no_pages(users, true));
-    }
+    replication.is_overloaded = report::is_overloaded(scenario, users, &replication);
     Ok(Some(replication))
 }
 
@@ -153,9 +154,10 @@ fn conclude(world: &World<'_>, users: &Users) -> Replication {
         usage: world.network().meter().usage(users.measured()),
         peak_connections: world.legs().occupancy().peak(),
         connections: world.legs().occupancy().until(Instant::START + users.duration),
-        dropped: world.network().traffic().dropped_by_link,
+        dropped: world.network().traffic().dropped_by,
         queued: Direction::BOTH.map(|direction| world.network().meter().peak_queue(direction)),
         is_jammed: false,
+        is_overloaded: false,
         relayed: world.buffers().peaks(),
         events: world.event_count(),
         hops: world.network().traffic().hops,
@@ -237,7 +239,10 @@ pub(crate) fn run(
     });
     let count = enough(&results).unwrap_or(results.len());
     let all: Vec<Replication> = results.into_iter().take(count).flatten().collect::<Result<_, _>>()?;
-    if all.iter().any(|replication| replication.mean().is_some()) { Ok(all) } else { Err(no_pages(case.users, false)) }
+    if all.iter().any(|replication| replication.mean().is_some()) {
+        return Ok(all);
+    }
+    Err(no_pages(case.users, all.iter().any(|replication| replication.is_overloaded)))
 }
 
 /// Refuses connections between proxies that are too many as soon as they are there, which is before anybody uses them.
@@ -293,7 +298,7 @@ fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
         let Ok(replication) = result.as_ref()? else { return Some(count) };
         replication.mean().into_iter().for_each(|mean| means.push(mean));
         let is_known = means.count() >= LEAST_REPLICATIONS && is_narrow(&means);
-        let is_hopeless = means.count() == 0 && count >= LEAST_REPLICATIONS;
+        let is_hopeless = means.count() == 0 && (count >= LEAST_REPLICATIONS || replication.is_overloaded);
         if is_known || is_hopeless || count == results.len() {
             return Some(count);
         }
@@ -442,23 +447,25 @@ mod tests {
 
     #[test]
     fn a_link_is_full_with_its_frames_outages_and_slow_times() {
-        let full = |setting: &str| {
+        let full = |setting: &str, trace: Option<&str>| {
             let many = ["run.runs=1", "access.scheme=dedicated", "users.per_terminal=400", setting];
-            let scenario = scenario(&many);
+            let mut scenario = scenario(&many);
+            if let Some(trace) = trace {
+                scenario.link.down.rate = None;
+                scenario.link.down.trace = Some(trace.parse().expect("there is such a trace"));
+            }
             let all = replications(&scenario, 1);
             let users = scenario.users.as_ref().expect("there are users");
             let row = crate::report::of_users(&scenario, users, Architecture::Direct, &all);
             let (note, used) = (row.note.expect("users are noted"), row.users.and_then(|users| users.down_used));
-            assert!(note.contains("; down cannot carry what they want"), "{setting}: {note}");
-            assert!(used.is_some_and(|used| used < 1.01), "{setting}: {used:?}");
+            assert!(note.contains("; down cannot carry what they want"), "{setting} {trace:?}: {note}");
+            assert!(used.is_some_and(|used| used < 1.01), "{setting} {trace:?}: {used:?}");
         };
-        for setting in [
-            "link.down.framing=none",
-            "link.down.framing=overhead=20B redundancy=4/3",
-            "link.down.outages=periodic first=5s period=10s length=2s",
-        ] {
-            full(setting);
-        }
+        full("link.down.framing=none", None);
+        full("link.down.framing=overhead=20B redundancy=4/3", None);
+        full("link.down.outages=periodic first=5s period=10s length=2s", None);
+        full("link.down.framing=none", Some("steps end=repeat length=10s at=0ms:500kbit/s;5s:2Mbit/s"));
+        full("link.down.framing=none", Some("opportunities end=repeat length=12ms unit=ms times=12"));
     }
 
     #[test]

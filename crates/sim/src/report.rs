@@ -3,6 +3,7 @@
 use crate::error::{SimError, seconds};
 use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times};
+use crate::network::Drops;
 use crate::population::Replication;
 use crate::trunk::rwbp;
 use farhop_link::{Access, Direction, Framing};
@@ -45,7 +46,8 @@ pub(crate) fn of_log(
         used: told_use(scenario, [times.down_used, times.up_used]),
         full: is_overloaded_by_log((scenario, log), &times),
     })?;
-    let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, &times));
+    let dropped = all.iter().map(|replayed| replayed.dropped).sum();
+    let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, (&times, dropped)));
     let times_of = (&metrics, median, metrics.bytes.bits_f64() / metrics.pages.sum());
     let limit_s = limit_of_log(scenario, log);
     Ok(Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) })
@@ -105,14 +107,14 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
         unanswered: all.iter().map(|replayed| replayed.unanswered).sum(),
         peak_queue_bytes: peak(Direction::Down),
         peak_queue_up_bytes: peak(Direction::Up),
-        dropped: all.iter().map(|replayed| replayed.dropped).sum(),
+        dropped: all.iter().map(|replayed| replayed.dropped.link()).sum(),
         peak_connections: all.iter().map(|replayed| replayed.peak_sessions as u64).max().unwrap_or(0),
         down_used,
         up_used,
     }
 }
 
-fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
+fn log_note(scenario: &Scenario, log: &Log, (times, dropped): (&RequestTimes, Drops)) -> String {
     let overload =
         if is_overloaded_by_log((scenario, log), times) { "; the link cannot carry what the log asks for" } else { "" };
     let left = match times.unanswered {
@@ -130,11 +132,11 @@ fn log_note(scenario: &Scenario, log: &Log, times: &RequestTimes) -> String {
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}{used}; at most {} to servers and {} waiting; the link dropped {}{overload}{left}{read}",
+        "{}{copies}{used}; at most {} to servers and {} waiting; {}{overload}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
-        counted(times.dropped, "packet"),
+        told_drops(dropped),
     )
 }
 
@@ -193,19 +195,26 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
     let [down, up] = use_of_the_link(scenario, users, all);
     let full: String = full_ways(scenario, users, all).collect();
-    let dropped: u64 = all.iter().map(|replication| replication.dropped).sum();
+    let dropped = told_drops(all.iter().map(|replication| replication.dropped).sum());
     let without = match all.iter().filter(|replication| replication.mean().is_none()).count() {
         0 => String::new(),
         count => format!("; {count} of {} without a complete page", counted(all.len(), "run")),
     };
     format!(
-        "{}, {}{}; at most {}; the link dropped {}{full}{without}",
+        "{}, {}{}; at most {}; {dropped}{full}{without}",
         counted(count, "user"),
         users.model,
         told_use(scenario, [down, up]),
         needs(&peaks(all)),
-        counted(dropped, "packet"),
     )
+}
+
+/// "the link dropped 12 packets", and what lans and wans dropped, if they did: then it may be they that cannot carry the load.
+fn told_drops(dropped: Drops) -> String {
+    let beside =
+        ["; lans dropped ", "; wans dropped "].into_iter().zip(dropped.beside()).filter(|(_, count)| *count > 0);
+    let beside: String = beside.map(|(who, count)| format!("{who}{}", counted(count, "packet"))).collect();
+    format!("the link dropped {}{beside}", counted(dropped.link(), "packet"))
 }
 
 /// What was needed at most.

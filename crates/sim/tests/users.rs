@@ -39,12 +39,21 @@ fn the_same_seed_gives_the_same_simulation() {
 #[test]
 fn what_users_meet_does_not_hang_on_a_page_that_they_never_load() {
     let with = |page: &[&str]| {
-        let slow_wan = ["users.model=page-2025", "wan.rate=10 Mbit/s", "access.terminals=2"];
+        let slow_wan = ["users.model=page-2025", "wan.rate=200 kbit/s", "access.terminals=2"];
         row(&[&slow_wan[..], page].concat())
     };
     let (own, other) = (with(&[]), with(&["page.objects=2", "page.size=1 kB"]));
     assert_eq!(own.1, other.1);
     assert!(own.1.page_load_p50_s > own.0.limit_s, "{own:?}");
+}
+
+#[test]
+fn what_a_slow_lan_drops_is_said() {
+    let note = |lan: &[&str]| {
+        row(&[&["users.duration=3 min", "lan.queue=10 packets"][..], lan].concat()).0.note.expect("a note")
+    };
+    assert!(!note(&[]).contains("lans"), "it is as fast as any");
+    assert!(note(&["lan.rate=20 kbit/s"]).contains("; lans dropped "), "{}", note(&["lan.rate=20 kbit/s"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `farhop compare` and `measure`: engines in, one set of results out.
 
-use crate::args::{Changes, Run, ScenarioArgs};
+use crate::args::{Changes, Run, ScenarioArgs, folder};
 use crate::commands::files::tell_of_page;
 use crate::commands::simulate;
 use crate::error::CliError;
@@ -15,6 +15,8 @@ use std::process::ExitCode;
 /// All engines side by side; the report is always written.
 pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     let mut run = Session::open(&args.scenario)?;
+    let default = || Path::new("out").join(&run.scenario.name);
+    let dir = args.out.clone().map_or_else(|| folder(default()).map_err(CliError::Usage), Ok)?;
     run.predict();
     run.simulate(None)?;
     let measured = match emu::availability() {
@@ -29,10 +31,8 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
     if let Err(error) = &measured {
         run.leave_unmeasured(&error.to_string());
     }
-    let default = || Path::new("out").join(&run.scenario.name);
-    let dir = args.out.clone().unwrap_or_else(default);
-    run.finish(args.json, Some(&dir))?;
-    measured.map(|()| ExitCode::SUCCESS)
+    let code = run.finish(args.json, Some(&dir))?;
+    measured.map(|()| code)
 }
 
 /// The real thing alone.

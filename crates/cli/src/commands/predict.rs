@@ -52,7 +52,8 @@ pub(crate) fn predict(args: &Predict) -> Result<ExitCode, CliError> {
         output::keep(&results, dir)?;
     }
     output::tell(cost(count, span, cpu));
-    Ok(ExitCode::SUCCESS)
+    let is_empty = results.grid.is_none_or(|grid| grid.architectures().is_empty());
+    Ok(if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The one clock: how long a grid takes is told, and nothing depends on it.

@@ -47,6 +47,30 @@ const MOST_WINDOWS: usize = 10_000;
 const LEAST_MEAN: Duration = Duration::from_millis(1);
 
 impl Outages {
+    /// The outages from one time to another, each within these, if they are known and no more than a thousand.
+    pub(crate) fn between(&self, from: Instant, to: Instant) -> Option<Vec<(Instant, Instant)>> {
+        const MOST: u128 = 1000;
+        let within = |begin: Instant, length: Duration| {
+            let (begin, end) = (begin.max(from), (begin + length).min(to));
+            (begin < end).then_some((begin, end))
+        };
+        match self {
+            Self::None => Some(Vec::new()),
+            Self::At(windows) => Some(windows.iter().filter_map(|(begin, length)| within(*begin, *length)).collect()),
+            Self::Periodic { first, period, length } => {
+                let number = |at: Instant| at.since(*first).as_nanos() / period.as_nanos().max(1);
+                let (skipped, last) = (number(from), number(to));
+                if last - skipped > MOST {
+                    return None;
+                }
+                let at = |number: u128| Some(*first + period.checked_mul(u32::try_from(number).ok()?)?);
+                let begins: Vec<Instant> = (skipped..=last).map(at).collect::<Option<_>>()?;
+                Some(begins.into_iter().filter_map(|begin| within(begin, *length)).collect())
+            }
+            Self::Random { .. } => None,
+        }
+    }
+
     /// For how many s it is down until then; at random, on average.
     pub(crate) fn down_by(&self, at: Instant) -> f64 {
         let overlap = |begin: Instant, length: Duration| at.since(begin).min(length).as_secs_f64();

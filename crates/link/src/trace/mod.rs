@@ -209,13 +209,15 @@ impl Trace {
         let (length, at) = (self.record.length(), at - Instant::START);
         let rounds = at.as_nanos() / length.as_nanos().max(1);
         let rest = Duration::from_nanos_u128(at.as_nanos() % length.as_nanos().max(1));
+        // The last opportunity may be at the very end.
+        let by = |record: &TraceRecord, at: Duration| record.bits_by(if at < length { at } else { Duration::MAX });
         match (self.end, &*self.record) {
-            (TraceEnd::Repeat, record) => as_f64(rounds) * record.bits_by(length) + record.bits_by(rest),
+            (TraceEnd::Repeat, record) => as_f64(rounds) * by(record, length) + by(record, rest),
             (TraceEnd::Hold, record @ TraceRecord::Steps { steps, .. }) => {
                 let last = steps.last().and_then(|step| step.rate).map_or(0.0, Rate::as_f64);
-                record.bits_by(at.min(length)) + last * at.saturating_sub(length).as_secs_f64()
+                by(record, at) + last * at.saturating_sub(length).as_secs_f64()
             }
-            (TraceEnd::Hold, record) => record.bits_by(at.min(length)),
+            (TraceEnd::Hold, record) => by(record, at),
         }
     }
 

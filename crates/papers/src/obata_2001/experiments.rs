@@ -119,22 +119,26 @@ pub(super) struct Transfer {
 
 impl Transfer {
     fn new((network, run): (Network, &Run), window: Bytes, load: &Load, connection: &ConnectionSeries) -> Option<Self> {
-        let (begin, end, on_the_way) = times(network, run, load)?;
+        let (begin, end) = times(network, run, load)?;
         let time = end - begin;
-        let during = load.link.iter().filter(|sample| sample.start_s >= begin && sample.start_s < end);
-        let bits: f64 = during.map(|sample| sample.up_bit_s * sample.span_s).sum();
-        // Those of the last window are still to come, or on their way.
-        let acknowledged_by = |end: f64| connection.acknowledged.iter().rfind(|point| point.t_s <= end);
-        let acknowledged = acknowledged_by(end)?;
-        let is_whole = load.objects.first()?.end_s <= end;
-        let arrived =
-            if is_whole { (run.size)(network) } else { Bytes::new(acknowledged_by(end + on_the_way)?.sequence) };
-        let Symbols { ack, mss, .. } = *network.path(window).ok()?.symbols();
+        let during = || load.link.iter().filter(|sample| sample.start_s >= begin && sample.start_s < end);
+        let bits: f64 = during().map(|sample| sample.up_bit_s * sample.span_s).sum();
+        let Symbols { ack, mss, headers, .. } = *network.path(window).ok()?.symbols();
+        let (arrived, acknowledged) = if load.objects.first()?.end_s <= end {
+            // Those of the last window are still to come, or on their way.
+            let acknowledged = connection.acknowledged.iter().rfind(|point| point.t_s <= end)?;
+            ((run.size)(network).bits_f64(), Bytes::new(acknowledged.sequence).bits_f64())
+        } else {
+            // What the link has delivered, all but the last of it full segments.
+            let carried: f64 = during().map(|sample| sample.down_bit_s * sample.span_s).sum();
+            let payload = carried * mss.as_f64() / (mss + headers).as_f64();
+            (payload, payload)
+        };
         Some(Self {
             window,
-            rate: arrived.bits_f64() / time / 1000.0,
+            rate: arrived / time / 1000.0,
             acks: bits / (Rate::kbps(network.up_kbps).as_f64() * time),
-            acks_per_segment: bits / ack.bits_f64() / (Bytes::new(acknowledged.sequence).as_f64() / mss.as_f64()),
+            acks_per_segment: bits / ack.bits_f64() / (acknowledged / mss.bits_f64()),
         })
     }
 
@@ -143,14 +147,13 @@ impl Transfer {
     }
 }
 
-/// When the server had the request, a byte with its headers in the scenario, and when the transfer ends or is ended, in s; and how long an
-/// acknowledgement is on its way.
-fn times(network: Network, run: &Run, load: &Load) -> Option<(f64, f64, f64)> {
+/// When the server had the request, a byte with its headers in the scenario, and when the transfer ends or is ended, in s.
+fn times(network: Network, run: &Run, load: &Load) -> Option<(f64, f64)> {
     let on_the_way =
         Rate::kbps(network.up_kbps).transmission_time(Bytes::new(53)) + Duration::from_millis(network.up_ms);
-    let (file, on_the_way) = (load.objects.first()?, on_the_way.as_secs_f64());
-    let begin = file.request_s + on_the_way;
-    Some((begin, run.lasts.map_or(file.end_s, |lasts| file.end_s.min(begin + lasts.as_secs_f64())), on_the_way))
+    let file = load.objects.first()?;
+    let begin = file.request_s + on_the_way.as_secs_f64();
+    Some((begin, run.lasts.map_or(file.end_s, |lasts| file.end_s.min(begin + lasts.as_secs_f64()))))
 }
 
 /// Transfers with each maximum window, as they were put into the figure.
@@ -203,7 +206,7 @@ fn sequence(lab: &mut Lab<'_>, reproduction: &mut Reproduction) {
         match lab.trace(SCENARIO, Architecture::Direct, &changes) {
             Ok((load, mut connection)) => {
                 let transfer = Transfer::new((FIG_8, &run), FELL, &load, &connection);
-                let end = times(FIG_8, &run, &load).map_or(f64::INFINITY, |(_, end, _)| end);
+                let end = times(FIG_8, &run, &load).map_or(f64::INFINITY, |(_, end)| end);
                 let ConnectionSeries { sent, retransmitted, acknowledged, windows, .. } = &mut connection;
                 [sent, retransmitted, acknowledged].into_iter().for_each(|all| all.retain(|point| point.t_s <= end));
                 windows.retain(|point| point.t_s <= end);

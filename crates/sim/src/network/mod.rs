@@ -77,6 +77,28 @@ impl Held {
     }
 }
 
+/// Packets that the lans, the far link and the wans dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Drops([u64; 3]);
+
+impl Drops {
+    /// By the far link.
+    pub(crate) const fn link(self) -> u64 {
+        self.0[FAR]
+    }
+
+    /// By lans, and by wans.
+    pub(crate) const fn beside(self) -> [u64; 2] {
+        [self.0[LAN], self.0[WAN]]
+    }
+}
+
+impl core::iter::Sum for Drops {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, other| Self(core::array::from_fn(|span| sum.0[span] + other.0[span])))
+    }
+}
+
 /// What went through the network so far. What has neither been delivered nor dropped is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Traffic {
@@ -88,8 +110,8 @@ pub(crate) struct Traffic {
     pub(crate) delivered: u64,
     /// On the way, or by a host because they were damaged.
     pub(crate) dropped: u64,
-    /// Of these, by the far link.
-    pub(crate) dropped_by_link: u64,
+    /// Of these, by whom.
+    pub(crate) dropped_by: Drops,
     /// Packets that passed a serializer with a finite rate or a delay.
     pub(crate) hops: u64,
 }
@@ -527,7 +549,7 @@ impl<P: Content> Network<P> {
         if matches!(reason, DropReason::Lost | DropReason::Outage) {
             self.traffic.hops += self.spans[span].hops(parcel.from.direction());
         }
-        self.traffic.dropped_by_link += u64::from(span == FAR);
+        self.traffic.dropped_by.0[span] += 1;
         self.discard(parcel);
     }
 

@@ -278,7 +278,7 @@ impl Tube {
         let gathered = (!end.dirty.is_empty()).then_some(now);
         // By then the modem can have sent a packet.
         let room = self.modem.filter(|_| end.connection.awaits_room()).map(|wait| now + wait);
-        // While its modem takes nothing no timer of a connection runs: what would have been due meanwhile is due now.
+        // While its modem takes nothing no timer of a connection runs: what would have been due meanwhile is due at once.
         let timeout = end.connection.next_timeout();
         end.wake.arm(gathered.into_iter().chain(own).chain(room).chain(timeout).min())
     }

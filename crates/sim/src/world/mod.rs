@@ -42,7 +42,7 @@ pub(crate) struct World<'a> {
     now: Instant,
     events: Events,
     event_count: u64,
-    /// What time it was when sizes were looked at last, and how many events ago time went on.
+    /// What time it was when sizes were looked at last, and how many events that time has had at least.
     looked: Instant,
     at_once: u64,
     network: Network<Packet>,
@@ -227,7 +227,7 @@ impl<'a> World<'a> {
         self.at_once = if self.now > self.looked { 0 } else { self.at_once + EVENTS_BETWEEN_LOOKS };
         self.looked = self.now;
         if self.at_once > MOST_AT_ONCE {
-            Err(SimError::NoTime)
+            Err(SimError::StandsStill(passed))
         } else if self.legs.len() > MOST_LEGS {
             Err(SimError::TooManyLegs(passed))
         } else if self.network.held() > MOST_HELD {
