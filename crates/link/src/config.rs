@@ -75,6 +75,12 @@ impl DirectionConfig {
         self.trace.as_ref().map_or(self.rate, Trace::peak_rate)
     }
 
+    /// The rate for a sender that has to be told one: its own, or the most that its trace ever carries, of opportunities the mean; `None` is
+    /// unlimited.
+    pub fn told_rate(&self) -> Option<Rate> {
+        self.peak_rate().or_else(|| self.trace.as_ref()?.record.mean_rate())
+    }
+
     /// How many bits the serializer can send from one time to another, frame headers and coding among them; `None` is no bound. Of outages at
     /// random it is what can be sent on average, and so it is of more than a thousand of them on a trace.
     pub fn capacity(&self, from: Instant, to: Instant) -> Option<f64> {
@@ -188,6 +194,18 @@ mod tests {
         // 12 Mbit/s, as mahimahi says it.
         let steady = "opportunities end=repeat length=1ms unit=ms times=1";
         assert_eq!(with(steady), [120e6, 120e6, 360e6].map(Some));
+    }
+
+    #[test]
+    fn a_sender_is_told_of_a_trace_as_of_a_rate() {
+        let told = |trace: &str| {
+            let trace = Some(trace.parse().expect("there is such a trace"));
+            DirectionConfig { trace, ..DirectionConfig::default() }.told_rate()
+        };
+        assert_eq!(told("steps end=repeat length=10s at=0ms:1kbit/s;6s:3kbit/s"), Some(Rate::kbps(3)));
+        assert_eq!(told("opportunities end=repeat length=1ms unit=ms times=1"), Some(Rate::mbps(12)));
+        let constant = DirectionConfig { rate: Some(Rate::kbps(5)), ..DirectionConfig::default() };
+        assert_eq!([constant.told_rate(), DirectionConfig::default().told_rate()], [Some(Rate::kbps(5)), None]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Accelerator {
 
     /// What a reader of the row must know about the boxes' rates.
     pub(crate) fn note(scenario: &Scenario) -> Option<String> {
-        let is_unlimited = scenario.link.down.rate.is_none() || scenario.link.up.rate.is_none();
+        let is_unlimited = scenario.link.down.told_rate().is_none() || scenario.link.up.told_rate().is_none();
         is_unlimited.then(|| format!("terminal and gateway send at {UNLIMITED} where the link has no rate"))
     }
 
@@ -79,7 +79,7 @@ impl Accelerator {
 }
 
 fn gateway_config(testbed: &Testbed, scenario: &Scenario, keys: &Generated) -> GatewayConfig {
-    let rate = scenario.link.down.rate.unwrap_or(UNLIMITED);
+    let rate = scenario.link.down.told_rate().unwrap_or(UNLIMITED);
     let mut config = GatewayConfig::new(
         keys.gateway_key.clone(),
         keys.gateway_certificate.clone(),
@@ -93,7 +93,7 @@ fn gateway_config(testbed: &Testbed, scenario: &Scenario, keys: &Generated) -> G
 }
 
 fn terminal_config(testbed: &Testbed, scenario: &Scenario, keys: &Generated) -> TerminalConfig {
-    let rate = scenario.link.up.rate.unwrap_or(UNLIMITED);
+    let rate = scenario.link.up.told_rate().unwrap_or(UNLIMITED);
     let gateway = SocketAddr::from((testbed.address(Host::Gateway), TUNNEL_PORT)).to_string();
     let mut config = TerminalConfig::new(
         gateway,

@@ -37,6 +37,8 @@ pub(crate) struct Meter {
     longest: [Duration; 2],
     /// What is added to every packet, if that counts.
     frames: [Option<Frames>; 2],
+    /// What is lost on the way counts, too.
+    counts_lost: bool,
     /// Length of an interval.
     length: Duration,
     /// What happens after so many does not count in them.
@@ -101,7 +103,7 @@ impl Meter {
     ) -> Self {
         let length = USUAL.max(measured / MOST);
         let meter = Self::new((from, from + measured), (length, whole(measured, length)), rates);
-        Self { frames: framings.map(Frames::of), ..meter }
+        Self { frames: framings.map(Frames::of), counts_lost: true, ..meter }
     }
 
     fn new((from, end): (Instant, Instant), (length, most): (Duration, usize), rates: [Option<Rate>; 2]) -> Self {
@@ -113,6 +115,7 @@ impl Meter {
             rates,
             longest,
             frames: [None; 2],
+            counts_lost: false,
             length,
             most,
             intervals: Vec::new(),
@@ -139,6 +142,13 @@ impl Meter {
                 self.total[direction as usize] += bytes;
             }
             _ => self.count_parts(at, direction, bytes),
+        }
+    }
+
+    /// A packet of `bytes` was lost behind the serializer at `at`: of many loads it counts, as it has used the link.
+    pub(crate) fn count_lost(&mut self, at: Instant, direction: Direction, bytes: Bytes) {
+        if self.counts_lost {
+            self.count(at, direction, bytes);
         }
     }
 

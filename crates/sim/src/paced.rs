@@ -210,7 +210,7 @@ fn config(scenario: &Scenario) -> NackConfig {
     let time = |rate: Rate| rate.transmission_time(Bytes::new(frame.div_ceil(u64::from(useful.get()))));
     let left = |rate| scenario.multicast.map_or(rate, |multicast| multicast.left_of(rate));
     NackConfig {
-        interval: down.peak_rate().map(left).map_or(paper.interval, |rate| paper.interval.max(time(rate))),
+        interval: down.told_rate().map(left).map_or(paper.interval, |rate| paper.interval.max(time(rate))),
         ..paper
     }
 }

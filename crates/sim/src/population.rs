@@ -462,6 +462,7 @@ mod tests {
             assert!(used.is_some_and(|used| used < 1.01), "{setting} {trace:?}: {used:?}");
         };
         full("link.down.framing=none", None);
+        full("link.down.loss=10 %", None);
         full("link.down.framing=overhead=20B redundancy=4/3", None);
         full("link.down.outages=periodic first=5s period=10s length=2s", None);
         full("link.down.framing=none", Some("steps end=repeat length=10s at=0ms:500kbit/s;5s:2Mbit/s"));

@@ -356,7 +356,7 @@ impl<P: Content> Network<P> {
         }
         match output {
             Output::Deliver { mut packet, .. } => self.leave(now, span, &mut packet, events),
-            Output::Drop { packet, reason, .. } => self.drop_in(span, &packet, reason),
+            Output::Drop { packet, reason, .. } => self.drop_in(now, span, &packet, reason),
         }
     }
 
@@ -544,10 +544,13 @@ impl<P: Content> Network<P> {
         self.tell(parcel.leg, Outcome::Arrived { leg: parcel.leg, side: parcel.from.other(), packet });
     }
 
-    fn drop_in(&mut self, span: usize, parcel: &Parcel, reason: DropReason) {
+    fn drop_in(&mut self, now: Instant, span: usize, parcel: &Parcel, reason: DropReason) {
         // Packets are lost at the end of the pipe or in an outage; those that queue or medium access give up were never sent.
         if matches!(reason, DropReason::Lost | DropReason::Outage) {
             self.traffic.hops += self.spans[span].hops(parcel.from.direction());
+            if span == FAR {
+                self.meter.count_lost(now, parcel.from.direction(), Bytes::new(u64::from(parcel.bytes)));
+            }
         }
         self.traffic.dropped_by.0[span] += 1;
         self.discard(parcel);

@@ -16,7 +16,7 @@ use farhop_units::{Bytes, Instant, Rate};
 
 /// What one flow sends at most, headers included.
 pub(crate) fn peak_rate(scenario: &Scenario) -> Rate {
-    scenario.rwbp.peak_rate.or_else(|| scenario.link.down.peak_rate()).unwrap_or(UNLIMITED)
+    scenario.rwbp.peak_rate.or_else(|| scenario.link.down.told_rate()).unwrap_or(UNLIMITED)
 }
 
 /// All proxies.

@@ -128,7 +128,8 @@ struct Way {
 impl Tube {
     /// What limits the near and the far end of every terminal's: each its own rate, and one that the gateway has for all of them.
     pub(crate) fn limits(scenario: &Scenario) -> Limits {
-        let [up, down] = [&scenario.link.up, &scenario.link.down].map(|direction| direction.rate.unwrap_or(UNLIMITED));
+        let [up, down] =
+            [&scenario.link.up, &scenario.link.down].map(|direction| direction.told_rate().unwrap_or(UNLIMITED));
         let down = scenario.multicast.map_or(down, |multicast| multicast.left_of(down));
         let sending = [Sending::Rate(up), Sending::Shared(SharedRate::new(down, Duration::ZERO))];
         let has_room = match scenario.link.up.queue {
