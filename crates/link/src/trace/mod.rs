@@ -129,27 +129,22 @@ impl TraceRecord {
 
     /// The mean rate from its beginning to its end; `None` if below 1 bit/s.
     pub fn mean_rate(&self) -> Option<Rate> {
-        let bit_nanos = match self {
-            Self::Opportunities { times, .. } => times.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8 * NANOS,
-            Self::Steps { steps, length } => spans(steps, *length)
-                .map(|(step, span)| span.as_nanos().saturating_mul(u128::from(bits_per_second(step.rate))))
-                .fold(0, u128::saturating_add),
-        };
-        let mean = bit_nanos.checked_div(self.length().as_nanos())?;
+        let mean = self.bit_nanos_by(Duration::MAX).checked_div(self.length().as_nanos())?;
         Rate::from_bits_per_second(u64::try_from(mean).unwrap_or(u64::MAX))
     }
 
-    /// What can be carried from its beginning until then, in bits.
-    fn bits_by(&self, at: Duration) -> f64 {
+    /// What can be carried from its beginning to before then, in bits, times the nanoseconds of a second.
+    fn bit_nanos_by(&self, at: Duration) -> u128 {
         match self {
             Self::Opportunities { times, .. } => {
-                as_f64(times.partition_point(|time| *time < at) as u128 * u128::from(OPPORTUNITY_BYTES) * 8)
+                times.partition_point(|time| *time < at) as u128 * u128::from(OPPORTUNITY_BYTES) * 8 * NANOS
             }
             Self::Steps { steps, length } => spans(steps, *length)
                 .map(|(step, span)| {
-                    span.min(at.saturating_sub(step.at)).as_secs_f64() * as_f64(bits_per_second(step.rate).into())
+                    let span = span.min(at.saturating_sub(step.at));
+                    span.as_nanos().saturating_mul(u128::from(bits_per_second(step.rate)))
                 })
-                .sum(),
+                .fold(0, u128::saturating_add),
         }
     }
 
@@ -210,7 +205,9 @@ impl Trace {
         let rounds = at.as_nanos() / length.as_nanos().max(1);
         let rest = Duration::from_nanos_u128(at.as_nanos() % length.as_nanos().max(1));
         // The last opportunity may be at the very end.
-        let by = |record: &TraceRecord, at: Duration| record.bits_by(if at < length { at } else { Duration::MAX });
+        let by = |record: &TraceRecord, at: Duration| {
+            as_f64(record.bit_nanos_by(if at < length { at } else { Duration::MAX })) / as_f64(NANOS)
+        };
         match (self.end, &*self.record) {
             (TraceEnd::Repeat, record) => as_f64(rounds) * by(record, length) + by(record, rest),
             (TraceEnd::Hold, record @ TraceRecord::Steps { steps, .. }) => {
