@@ -71,7 +71,7 @@ pub(crate) struct Changes {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of everything random; the same as --set run.seed=N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Refuse logs with broken lines instead of skipping them; the same as --set log.broken=refuse
     #[arg(long)]
@@ -178,7 +178,7 @@ pub(crate) struct Reproduce {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Conformance {
     /// Seed of the points and of every run
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// How many files and pages without loss
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(..=10_000))]

@@ -76,6 +76,9 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["emulate", "--live", "link.down.rate=1Mbit/s", "--seed", "2"], "accepted: --live KEY=VALUE alone"),
         (vec!["check", "rwbp-128", "--set", "access.scheme=tdma", "--set", "access.slots=12"], "access.slots"),
         (vec!["check", "demo", "--set", "link.down.loss.entr=1%"], "link.down.loss"),
+        (vec!["simulate", "demo", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
+        (vec!["conformance", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
+        (vec!["log", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
     ];
     for (args, expected) in cases {
         let output = farhop(&args);

@@ -16,7 +16,7 @@ pub(crate) struct Log {
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     #[command(flatten)]
     shape: Shape,
