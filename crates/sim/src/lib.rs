@@ -10,6 +10,7 @@
 
 mod architecture;
 mod client;
+mod crowd;
 mod distributions;
 mod engine;
 mod error;

@@ -11,6 +11,7 @@
 
 use crate::architecture::Chain;
 use crate::client::{Client, Servers};
+use crate::crowd;
 use crate::error::{MOST_LEGS, SimError};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
@@ -21,7 +22,7 @@ use crate::trunk::Trunk;
 use crate::world::World;
 use farhop_link::Direction;
 use farhop_results::Sample;
-use farhop_scenario::{Access, Scenario, Users};
+use farhop_scenario::{Scenario, Users};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use farhop_web::users::User;
@@ -35,14 +36,6 @@ const NARROW: f64 = 0.05;
 const LEAST_REPLICATIONS: usize = 3;
 /// How often progress is told.
 const STEPS: u32 = 200;
-/// For so many round trips packets are on a shared way up as long as there is room on it, with what reservations take, and shorter times are no
-/// jam.
-const USUAL_STAY: u32 = 3;
-const SHORT_STAY: Duration = Duration::from_millis(500);
-/// Pages that take so many times as long as they would without other users than these few wait for the others.
-const JAM: f64 = 3.0;
-const FEW: usize = 4;
-
 /// What one replication has shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Replication {
@@ -63,6 +56,9 @@ pub(crate) struct Replication {
     pub(crate) queued: [Bytes; 2],
     /// Users wait for the way up that terminals share, and would not if there were few of them.
     pub(crate) is_jammed: bool,
+    /// How many pages users would have begun in the measured time if all were as fast as without other users, per page that they did begin;
+    /// 1 where the link has room, or none, so that it need not be known.
+    pub(crate) wanted: f64,
     /// The link had no time left.
     pub(crate) is_overloaded: bool,
     /// The most that relays at the gateway held together, and those of any one terminal, if there are relays.
@@ -93,7 +89,7 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Durat
     trace.put(world.end_trace());
     drop(world);
     let Some((mut replication, stay)) = result? else { return Ok(None) };
-    replication.is_jammed = is_jammed(case, seed, (stay, &replication));
+    crowd::judge(case, seed, stay, &mut replication);
     replication.is_overloaded = report::is_overloaded(scenario, users, &replication);
     Ok(Some(replication))
 }
@@ -111,7 +107,7 @@ impl Replication {
 }
 
 /// The network with these clients, before anything happens.
-fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> World<'a> {
+pub(crate) fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> World<'a> {
     let Case { scenario, users, chain, .. } = *case;
     let from = Instant::START + users.warm_up;
     let meter = Meter::of_many(from, users.measured(), report::serializers(scenario));
@@ -119,7 +115,7 @@ fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> World<'a> {
 }
 
 /// Lets things happen until the time is over; returns with it how long packets were on a shared way up.
-fn go(
+pub(crate) fn go(
     world: &mut World<'_>,
     users: &Users,
     goes_on: &mut dyn FnMut(Duration) -> bool,
@@ -157,6 +153,7 @@ fn conclude(world: &World<'_>, users: &Users) -> Replication {
         dropped: world.network().traffic().dropped_by,
         queued: Direction::BOTH.map(|direction| world.network().meter().peak_queue(direction)),
         is_jammed: false,
+        wanted: 1.0,
         is_overloaded: false,
         relayed: world.buffers().peaks(),
         events: world.event_count(),
@@ -164,27 +161,13 @@ fn conclude(world: &World<'_>, users: &Users) -> Replication {
     }
 }
 
-/// Whether pages take long because of the shared way up: packets are long on it, and the pages of a few of the users would take far less
-/// time without the others. What a scheme can carry is less than its rate, and differs from scheme to scheme.
-fn is_jammed(case: &Case<'_>, seed: u64, (stay, together): (Option<Duration>, &Replication)) -> bool {
-    let link = &case.scenario.link;
-    let usual = (link.down.least_delay() + link.up.least_delay()) * USUAL_STAY;
-    let mut clients = clients(case.scenario, case.users, seed);
-    let is_short = stay.is_none_or(|stay| stay < usual.max(SHORT_STAY));
-    if link.access == Access::Dedicated || is_short || clients.len() <= FEW {
-        return false;
-    }
-    let apart = clients.len() / FEW;
-    let mut number = 0..;
-    clients.retain(|_| number.next().is_some_and(|number: usize| number.is_multiple_of(apart) && number / apart < FEW));
-    let mut world = world(case, seed, clients);
-    let Ok(Some((alone, _))) = go(&mut world, case.users, &mut |_| true) else { return false };
-    let (few, many) = (&alone.metrics.pages, &together.metrics.pages);
-    few.count() > 0 && (many.count() == 0 || many.percentile(50) > few.percentile(50) * JAM)
+/// How many users there are at all terminals.
+pub(crate) fn user_count(scenario: &Scenario, users: &Users) -> u64 {
+    u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1))
 }
 
 /// All users, those of one terminal next to each other.
-fn clients(scenario: &Scenario, users: &Users, seed: u64) -> Vec<Client> {
+pub(crate) fn clients(scenario: &Scenario, users: &Users, seed: u64) -> Vec<Client> {
     let terminals = 0..scenario.link.terminals.max(1);
     let seats = terminals.flat_map(|terminal| (0..users.per_terminal).map(move |_| terminal));
     let client = |(number, terminal): (u32, u16)| {
@@ -311,25 +294,25 @@ fn is_narrow(means: &Sample) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use farhop_results::Architecture;
     use farhop_scenario::PrefetchSide;
     use std::sync::LazyLock;
 
-    fn scenario(assignments: &[&str]) -> Scenario {
+    pub(crate) fn scenario(assignments: &[&str]) -> Scenario {
         let usual = ["users.model=zhou-2004", "users.duration=3 min", "users.warm_up=30 s", "access.terminals=6"];
         let assignments: Vec<String> = usual.iter().chain(assignments).map(ToString::to_string).collect();
         farhop_scenario::open("rwbp-128", &assignments).expect("the assignments are right")
     }
 
-    fn case(scenario: &Scenario) -> Case<'_> {
+    pub(crate) fn case(scenario: &Scenario) -> Case<'_> {
         static UNTRACED: LazyLock<Slot> = LazyLock::new(Slot::default);
         let users = scenario.users.as_ref().expect("there are users");
         Case { scenario, users, chain: Chain::of(Architecture::Direct, scenario.prefetch_at), trace: &UNTRACED }
     }
 
-    fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
+    pub(crate) fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
         run(case(scenario), 1, threads, &mut |_, _| {}).expect("pages are complete")
     }
 
@@ -426,23 +409,6 @@ mod tests {
         );
         let most = scenario(&["access.terminals=20", "multiplexed.connections=1000"]);
         assert_eq!((check_trunk(&case(&most)), at_once(&case(&most))), (Ok(()), 1), "which takes turns");
-    }
-
-    #[test]
-    fn only_a_shared_way_up_is_jammed_if_packets_stay_long_and_few_users_would_be_faster() {
-        let jammed = |settings: &[&str], stay: Option<u64>, page: u64| {
-            let scenario = scenario(settings);
-            let mut together = replications(&scenario, 1).remove(0);
-            together.metrics = Metrics::default();
-            together.metrics.pages.add(Duration::from_secs(page));
-            is_jammed(&case(&scenario), 1, (stay.map(Duration::from_secs), &together))
-        };
-        let shared = &["run.runs=1"][..];
-        assert!(jammed(shared, Some(10), 100));
-        assert!(!jammed(shared, Some(10), 10), "few users are about as slow");
-        assert!(!jammed(shared, Some(1), 100) && !jammed(shared, None, 100), "packets do not stay");
-        assert!(!jammed(&["run.runs=1", "access.scheme=dedicated"], Some(10), 100), "nobody else waits for it");
-        assert!(!jammed(&["run.runs=1", "access.terminals=4"], Some(10), 100), "there are no more than few");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::{SimError, seconds};
 use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times};
 use crate::network::Drops;
-use crate::population::Replication;
+use crate::population::{self, Replication};
 use crate::trunk::rwbp;
 use farhop_link::{Access, Direction, Framing};
 use farhop_model::Limit;
@@ -192,7 +192,6 @@ fn peaks(all: &[Replication]) -> Peaks {
 }
 
 fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
-    let count = u64::from(users.per_terminal) * u64::from(scenario.link.terminals.max(1));
     let [down, up] = use_of_the_link(scenario, users, all);
     let full: String = full_ways(scenario, users, all).collect();
     let dropped = told_drops(all.iter().map(|replication| replication.dropped).sum());
@@ -202,7 +201,7 @@ fn note(scenario: &Scenario, users: &Users, all: &[Replication]) -> String {
     };
     format!(
         "{}, {}{}; at most {}; {dropped}{full}{without}",
-        counted(count, "user"),
+        counted(population::user_count(scenario, users), "user"),
         users.model,
         told_use(scenario, [down, up]),
         needs(&peaks(all)),
@@ -232,16 +231,21 @@ fn needs(peaks: &Peaks) -> String {
     )
 }
 
-/// Whether a replication left the link no time in one of its directions.
+/// Whether one of the link's directions cannot carry what users want in a replication.
 pub(crate) fn is_overloaded(scenario: &Scenario, users: &Users, replication: &Replication) -> bool {
     full_ways(scenario, users, std::slice::from_ref(replication)).next().is_some()
 }
 
-/// Of each way that has no time left, that it cannot carry more.
+/// Of each way that has no time left, or too little for all that users want, that it cannot carry that.
 fn full_ways(scenario: &Scenario, users: &Users, all: &[Replication]) -> impl Iterator<Item = String> {
     let used = use_of_the_link(scenario, users, all);
     let is_jammed = all.iter().any(|replication| replication.is_jammed);
-    let is_full = move |way: &Direction| is_full(used[*way as usize]) || (is_jammed && *way == Direction::Up);
+    let wanted = Sample::new(all.iter().map(|replication| replication.wanted));
+    let is_full = move |way: &Direction| {
+        let used = used[*way as usize];
+        let is_wanted = used.zip(wanted.mean()).is_some_and(|(used, wanted)| used * wanted > 1.0);
+        is_wanted || is_full(used) || (is_jammed && *way == Direction::Up)
+    };
     Direction::BOTH.into_iter().filter(is_full).map(|way| format!("; {} cannot carry what they want", way.word()))
 }
 
@@ -251,7 +255,7 @@ fn is_overloaded_by_log((scenario, log): (&Scenario, &Log), times: &RequestTimes
     is_full(times.down_used) || is_full(times.up_used) || is_asked_too_much()
 }
 
-fn is_full(share: Option<f64>) -> bool {
+pub(crate) fn is_full(share: Option<f64>) -> bool {
     share.is_some_and(|share| share > OVERLOAD)
 }
 
