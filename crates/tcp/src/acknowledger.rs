@@ -3,7 +3,7 @@
 //! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, at once when the sender pushed (the
 //! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
-//! timer. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
+//! timer; 4.4BSD also when half of its buffer has been read. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
 //! millisecond and a slack (`tcp_comp_sack_*`), or as soon as there might be too many blocks for one; what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
 use crate::Sequence;
@@ -143,6 +143,7 @@ impl Acknowledger {
             AckPolicy::Linux { quick } => self.linux(arrival, quick),
             _ if self.segments >= 2 || (first && self.behavior.first_ack_immediate) => arrival.now,
             AckPolicy::EverySecond { delay } => arrival.now + delay,
+            AckPolicy::Ticks { .. } if arrival.unacknowledged >= arrival.window => arrival.now,
             AckPolicy::Ticks { period } => next_tick(arrival.now, period),
         };
         self.last_arrival = Some(arrival.now);
@@ -338,6 +339,17 @@ mod tests {
             150,
             "its clock ticks at 200"
         );
+    }
+
+    #[test]
+    fn half_of_the_buffer_is_acknowledged_at_once_by_4_4bsd() {
+        let waits = |profile, buffer: u64| {
+            let mut acks = acknowledger(profile, FirstAck::Delayed);
+            acks.data_arrived(Arrival { window: Bytes::new(buffer) - MSS, ..arrival(50, MSS, false) });
+            acks.due() != Some(arrival(50, MSS, false).now)
+        };
+        assert!(!waits(Profile::Bsd1997, 2048) && !waits(Profile::Bsd1997, 2896));
+        assert!(waits(Profile::Bsd1997, 2897) && waits(Profile::Rfc, 2048));
     }
 
     #[test]

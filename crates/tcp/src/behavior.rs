@@ -17,7 +17,8 @@ pub(crate) enum AckPolicy {
         /// The timer.
         delay: Duration,
     },
-    /// Every second segment, else at the next tick of a clock that runs on its own (4.4BSD's `tcp_fasttimo`).
+    /// Every second segment, or when what has arrived is half of the buffer (4.4BSD's tcp_output(), after RFC 1122 §4.2.3.3), else at the next
+    /// tick of a clock that runs on its own (`tcp_fasttimo`).
     Ticks {
         /// Period of the clock.
         period: Duration,
@@ -95,6 +96,9 @@ pub(crate) struct Behavior {
     pub(crate) first_ack_immediate: bool,
     /// The window grows only while it limits the sender, and shrinks when it has not for an RTO (RFC 2861, RFC 7661).
     pub(crate) validates_window: bool,
+    /// A connection is idle when nothing has arrived (4.4BSD's `t_idle`), so that whoever answers a request is not; else when no data was sent
+    /// (RFC 5681 §4.1).
+    pub(crate) idle_unheard: bool,
     /// After an idle time the window is halved per RTO instead of falling to the initial one at once.
     pub(crate) gentle_restart: bool,
     /// Selective acknowledgements (RFC 2018).
@@ -185,6 +189,7 @@ impl Behavior {
             ack: AckPolicy::Linux { quick: if immediate { 16 } else { 0 } },
             first_ack_immediate: immediate,
             validates_window: true,
+            idle_unheard: false,
             gentle_restart: true,
             sack: true,
             remembered_blocks: 4,
@@ -219,6 +224,7 @@ impl Behavior {
             ack: AckPolicy::Ticks { period: Duration::from_millis(200) },
             first_ack_immediate: immediate,
             validates_window: false,
+            idle_unheard: true,
             gentle_restart: false,
             sack: false,
             remembered_blocks: usize::MAX,
@@ -252,6 +258,7 @@ impl Behavior {
             ack: AckPolicy::EverySecond { delay: Duration::from_millis(200) },
             first_ack_immediate: immediate,
             validates_window: false,
+            idle_unheard: false,
             gentle_restart: false,
             sack: true,
             remembered_blocks: usize::MAX,

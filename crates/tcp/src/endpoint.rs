@@ -234,6 +234,7 @@ impl Endpoint {
             if !self.rests {
                 self.sender.handle_acknowledgment(now, segment, acknowledgment);
             }
+            self.sender.heard(now);
         }
         if self.receiver.is_crowded_by(segment) {
             self.acknowledge(now);

@@ -375,8 +375,8 @@ impl Sender {
         let forced = core::mem::take(&mut self.repeat_now);
         self.unsettled = true;
         self.window_timer = None;
-        if piece.payload > Bytes::ZERO {
-            self.usage.data_sent(now);
+        if piece.payload > Bytes::ZERO && !self.behavior.idle_unheard {
+            self.usage.active(now);
         }
         if let Some(reduction) = &mut self.reduction {
             reduction.send(self.scoreboard.charge(piece.payload));
@@ -428,6 +428,13 @@ impl Sender {
         let push = ends_batch || payload == waiting;
         let fin = self.closing && end == self.written;
         Some(Piece { payload, push, fin, sequence: self.next, ..Piece::default() })
+    }
+
+    /// Something has arrived, whatever it is.
+    pub(crate) fn heard(&mut self, now: Instant) {
+        if self.behavior.idle_unheard {
+            self.usage.active(now);
+        }
     }
 
     /// RFC 5681 §4.1. Controllers that model the path do without.

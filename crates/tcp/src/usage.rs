@@ -19,7 +19,7 @@ pub(crate) struct WindowUsage {
     /// When the window last limited or might have grown (snd_cwnd_stamp), and the most that has been on the way since it last limited.
     good_since: Instant,
     most_since: Bytes,
-    last_data: Instant,
+    last_active: Instant,
 }
 
 /// What the sender knows after it has sent what it could.
@@ -38,14 +38,14 @@ impl WindowUsage {
         self.limited || (slow_start && window < self.most * 2)
     }
 
-    /// Data goes out, for the first time or again.
-    pub(crate) fn data_sent(&mut self, now: Instant) {
-        self.last_data = now;
+    /// What ends idle time: data goes out, for the first time or again; with 4.4BSD, something arrives.
+    pub(crate) fn active(&mut self, now: Instant) {
+        self.last_active = now;
     }
 
-    /// Time since data was last sent.
+    /// Time since then.
     pub(crate) fn idle(&self, now: Instant) -> Duration {
-        now.since(self.last_data)
+        now.since(self.last_active)
     }
 
     /// Data was acknowledged where windows grow, whether this one does or not, or it was made smaller for idle time: it does not decay for so long

@@ -96,7 +96,7 @@ impl Behind {
         }
         self.before = self.before.saturating_add(self.come);
         let idle = now.since(self.last);
-        if idle > timeout {
+        if idle > timeout && !habits.idle_unheard {
             let timeouts = idle.whole(timeout);
             let least = initial(parameters).min(self.window);
             let rest = if habits.gentle_restart { self.window >> timeouts.min(63) } else { least };

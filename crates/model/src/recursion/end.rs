@@ -77,6 +77,7 @@ impl End {
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
     #[inline(always)]
     pub(crate) fn take_in(&mut self, now: Ticks, program: &mut Program, packet: &Packet) -> u64 {
+        self.sender.note_heard(now);
         self.receiver.note_timestamp(packet.start, packet.sent);
         self.receiver.hear(&packet.ack, packet.payload == 0);
         if let Some(repair) = &mut self.repair {
@@ -103,6 +104,7 @@ impl End {
         if is_news {
             self.receiver.note_timestamp(packet.start, packet.sent);
             self.receiver.hear(&packet.ack, packet.payload == 0);
+            self.sender.note_heard(now);
             self.sender.advance(now, &packet.ack);
         }
         is_news
@@ -112,6 +114,7 @@ impl End {
     /// is still on the way.
     #[inline(never)]
     pub(crate) fn hear(&mut self, now: Ticks, ack: &Ack) -> (Ticks, Ticks, bool) {
+        self.sender.note_heard(now);
         self.sender.on_ack(now, ack);
         self.receiver.hear(ack, false);
         (self.sender.timeout(), self.deadlines(), self.sender.in_flight() > 0)

@@ -17,7 +17,7 @@ pub(crate) enum Acking {
     Timer(Ticks),
     /// Every so many packets, else after this long (zhou-2004 §IV).
     Count { every: u32, delay: Ticks },
-    /// Every second segment, else at the next tick of a clock of this period (4.4BSD's `tcp_fasttimo`).
+    /// Every second segment, or half of the buffer, else at the next tick of a clock of this period (4.4BSD's tcp_output() and `tcp_fasttimo`).
     Clock(Ticks),
 }
 
@@ -32,6 +32,8 @@ pub(crate) struct Habits {
     pub(crate) validates: bool,
     /// And it decays (RFC 2861).
     pub(crate) decays: bool,
+    /// Idle is who has heard nothing (4.4BSD), not who has sent no data.
+    pub(crate) idle_unheard: bool,
     /// After idling the window is halved per timeout, not reset at once.
     pub(crate) gentle_restart: bool,
     /// Losses are told by the order of sending, and tails probed (RFC 8985); needs `sack`.
@@ -115,6 +117,7 @@ impl Habits {
             counting: config.byte_counting,
             validates: config.congestion == Congestion::Cubic,
             decays: false,
+            idle_unheard: false,
             gentle_restart: false,
             rack: false,
             sack: config.sack,
@@ -140,6 +143,7 @@ impl Habits {
             Profile::Rfc => plain,
             Profile::Bsd1997 => Self {
                 acking: Acking::Clock(MS(200)),
+                idle_unheard: true,
                 limited_transmit: false,
                 rto_min_variance: MS(500),
                 rto_initial: MS(3000),

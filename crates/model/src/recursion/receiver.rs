@@ -173,6 +173,7 @@ impl Receiver {
             _ if grants => now,
             Acking::Timer(_) | Acking::Clock(_) if self.segments >= 2 || is_first => now,
             Acking::Count { every, .. } if self.segments >= every => now,
+            Acking::Clock(_) if 2 * (self.arrived - self.told) >= self.offer.size => now,
             Acking::Count { delay, .. } | Acking::Timer(delay) => now + delay,
             Acking::Clock(period) => next_tick(period, now, self.skipped),
             Acking::Adaptive { .. } => now,

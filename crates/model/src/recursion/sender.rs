@@ -70,6 +70,7 @@ pub(crate) struct Sender {
     pub(super) largest: u64,
     pub(crate) hold: Hold,
     usage: Usage,
+    /// When idle time began.
     pub(super) last_data: Ticks,
     /// Time that was skipped since.
     skipped: Ticks,
@@ -185,10 +186,19 @@ impl Sender {
 
     /// Data leaves now.
     pub(super) fn note_data(&mut self, now: Ticks) {
-        (self.last_data, self.skipped) = (now, Ticks::ZERO);
+        if !self.habits.idle_unheard {
+            (self.last_data, self.skipped) = (now, Ticks::ZERO);
+        }
     }
 
-    /// How long no data has left.
+    /// Something arrives now.
+    pub(crate) fn note_heard(&mut self, now: Ticks) {
+        if self.habits.idle_unheard {
+            (self.last_data, self.skipped) = (now, Ticks::ZERO);
+        }
+    }
+
+    /// How long no data has left, or nothing was heard.
     fn idle(&self, now: Ticks) -> Ticks {
         now.since(self.last_data) + self.skipped
     }

@@ -199,7 +199,7 @@ fn a_window_that_was_halved_for_idle_time_is_not_reduced_again_at_once() {
     let mut sender = connected(Congestion::Reno, true);
     sender.written = sender.next;
     sender.congestion.set_window(sender.mss * 100);
-    sender.usage.data_sent(at(100));
+    sender.usage.active(at(100));
     let rto = sender.rtt.rto();
     // Longer than one timeout, and shorter than two: half of it. What leaves then does not use that.
     let now = at(100) + rto * 3 / 2;
@@ -495,5 +495,19 @@ fn a_hole_that_is_filled_before_it_is_repeated_was_late() {
         assert_eq!(sender.phase, Phase::Recovery);
         acknowledge(&mut sender, at(220), 5, None);
         assert_eq!(sender.phase, Phase::Open, "sack: {sack}");
+    }
+}
+
+#[test]
+fn a_request_ends_the_idle_time_of_4_4bsd_alone() {
+    for (profile, segments) in [(Profile::Bsd1997, 20), (Profile::Rfc, 1)] {
+        let mut sender = open(&TcpConfig { initial_window: 1, ..TcpConfig::of(profile) });
+        sender.congestion.set_window(sender.mss * 20);
+        sender.next = Sequence::FIRST_BYTE + sender.mss;
+        (sender.unacknowledged, sender.written, sender.accepted) = (sender.next, sender.next, sender.next);
+        sender.usage.active(at(100));
+        sender.heard(at(60_000));
+        sender.write(sender.mss * 30);
+        assert_eq!(sent(&mut sender, at(60_000)).len(), segments, "{profile:?}");
     }
 }
