@@ -4,8 +4,8 @@
 //! them comes out at the other end. When the first bytes of a reply come, the connection with the fewest bytes waiting or
 //! unacknowledged is chosen; requests choose theirs in the same way. Several replies share a connection segment by segment.
 //!
-//! Ours: a connection takes bytes while fewer than [`SEND_BUFFER`] of it are unsent; a flow keeps its connection while anything of it
-//! is under way, so that replies of pipelined requests arrive in their order; that a flow is over takes a frame of its own, in either
+//! Ours: a connection takes bytes while fewer than [`SEND_BUFFER`] of it are unsent; a reply is what follows a request, and a flow keeps its
+//! connection while anything of it is under way, so that replies of pipelined requests arrive in their order; that a flow is over takes a frame of its own, in either
 //! direction; the gateway learns of a flow by its first bytes. What a relay has not passed on yet is unread in the connection that
 //! brought it, whichever flow it is of, so that memory is bounded and a slow client holds back those with which it shares.
 
@@ -79,7 +79,9 @@ struct Flow {
 /// What one end of a flow sends.
 #[derive(Debug, Default)]
 struct Way {
-    connection: usize,
+    /// The one that was chosen for what it says now, until the other end has answered that.
+    connection: Option<usize>,
+    is_answered: bool,
     /// Taken here and not passed on at the other end.
     under_way: Bytes,
     /// What it has that the connection has not taken, as of when it last tried.
@@ -151,10 +153,8 @@ impl Lanes {
         let Terminal { connections, flows, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Some(Flow { ways, segment, .. }) = flows.get_mut(&flow) else { return Bytes::ZERO };
         let (way, mss) = (&mut ways[side], segment.unwrap_or(self.mss));
-        if way.under_way + way.waiting == Bytes::ZERO {
-            way.connection = least_burdened(connections, side);
-        }
-        let Some(connection) = connections.get_mut(way.connection) else { return Bytes::ZERO };
+        let chosen = way.choose(connections, side);
+        let Some(connection) = connections.get_mut(chosen) else { return Bytes::ZERO };
         let Connection { lanes, ends, .. } = connection;
         let end = &mut ends[side];
         let mut taken = Bytes::ZERO;
@@ -177,10 +177,8 @@ impl Lanes {
         if core::mem::replace(&mut way.is_finished, true) {
             return;
         }
-        if way.under_way == Bytes::ZERO {
-            way.connection = least_burdened(connections, side);
-        }
-        let Connection { lanes, ends, .. } = &mut connections[way.connection];
+        let chosen = way.choose(connections, side);
+        let Connection { lanes, ends, .. } = &mut connections[chosen];
         ends[side].gathered += lanes[side].push_end(StreamId(flow));
         self.see_to_close(id, flow);
     }
@@ -191,7 +189,9 @@ impl Lanes {
         let Terminal { connections, flows, said, .. } = &mut self.terminals[usize::from(id.terminal)];
         let Some(way) = flows.get_mut(&flow).map(|flow| &mut flow.ways[sender]) else { return };
         way.under_way -= bytes;
-        let Connection { leg, ends, .. } = &mut connections[way.connection];
+        let Some(Connection { leg, ends, .. }) = way.connection.and_then(|chosen| connections.get_mut(chosen)) else {
+            return;
+        };
         ends[side].unread -= bytes;
         said[side].push_back(Said::Hold { leg: *leg, side: id.side, unread: ends[side].unread });
     }
@@ -210,6 +210,7 @@ impl Lanes {
                 said[side].push_back(Said::Connected { flow: number });
             }
             flow.ways[sender as usize].has_ended |= piece.finished;
+            flow.ways[side].is_answered |= piece.bytes > Bytes::ZERO;
             ends[side].unread += piece.bytes;
             said[side].push_back(Said::Received { flow: number, bytes: piece.bytes, finished: piece.finished });
             see_to_close(flow, number, id.side, said);
@@ -279,6 +280,17 @@ fn see_to_close(flow: &mut Flow, number: u32, side: Side, said: &mut [VecDeque<S
 fn least_burdened(connections: &[Connection], side: usize) -> usize {
     let burdens: Vec<Bytes> = connections.iter().map(|connection| connection.ends[side].outstanding()).collect();
     pick(&burdens).unwrap_or_default()
+}
+
+impl Way {
+    /// The connection for what is written now: another one only if the other end has answered what came before, and nothing of that is under way.
+    fn choose(&mut self, connections: &[Connection], side: usize) -> usize {
+        let is_new = self.is_answered && self.under_way + self.waiting == Bytes::ZERO;
+        let kept = self.connection.filter(|_| !is_new);
+        let chosen = kept.unwrap_or_else(|| least_burdened(connections, side));
+        (self.connection, self.is_answered) = (Some(chosen), self.is_answered && !is_new);
+        chosen
+    }
 }
 
 impl End {
@@ -364,6 +376,14 @@ mod tests {
         assert_eq!(all(&mut lanes, FAR), [carry(101, 21)], "more of a reply goes where it has begun");
         lanes.carried(NEAR, 1, Bytes::new(421));
         (2..=3).zip([331, 10]).for_each(|(flow, bytes)| lanes.read(NEAR, flow, Bytes::new(bytes)));
+        lanes.write(FAR, 2, Bytes::new(1));
+        assert_eq!(all(&mut lanes, FAR), [carry(101, 21)], "also where nothing of it is under way");
+        lanes.carried(NEAR, 1, Bytes::new(21));
+        lanes.read(NEAR, 2, Bytes::new(1));
+        lanes.write(NEAR, 2, Bytes::new(7));
+        all(&mut lanes, NEAR);
+        lanes.carried(FAR, 0, Bytes::new(7));
+        all(&mut lanes, FAR);
         lanes.write(FAR, 2, Bytes::new(1));
         assert_eq!(all(&mut lanes, FAR), [carry(100, 21)], "the next one has its own choice");
     }
