@@ -270,7 +270,7 @@ impl Connection {
     /// When the pace lets out what the window does.
     fn pace_due(&self) -> Option<Instant> {
         let paced = Some(self.control.paced()).filter(|paced| *paced > self.now)?;
-        let has_room = self.control.has_room(self.flight.in_flight());
+        let has_room = self.control.has_room(self.flight.in_flight()) || self.all_fits();
         (has_room && self.content.wants() && !self.is_gagged()).then_some(paced)
     }
 
@@ -343,8 +343,24 @@ impl Connection {
 
     /// Whether there may be data that window and pace let out, or silence asks for some.
     fn may_send_data(&mut self) -> bool {
-        let in_flight = self.flight.in_flight();
-        self.flight.is_probing() || (self.content.wants() && self.control.may_send(self.now, in_flight))
+        if self.flight.is_probing() {
+            return true;
+        }
+        let (wants, fits) = (self.content.wants(), self.all_fits());
+        wants && self.control.may_send(self.now, self.flight.in_flight(), fits)
+    }
+
+    /// Whether the window has room for all that is to be sent, though not for a full packet: then that waits for no company. With more it does, lest
+    /// packets become ever smaller.
+    fn all_fits(&self) -> bool {
+        let room = self.control.room(self.flight.in_flight());
+        // Before, datagrams are filled up.
+        if room >= self.config.datagram_bytes() || !self.content.handshake.is_complete() {
+            return false;
+        }
+        let ack = Some(&self.acks).filter(|acks| acks.is_waiting()).and_then(|acks| acks.ack(self.now));
+        let beside = Level::OneRtt.overhead() + ack.map_or(0, |ack| ack.bytes());
+        room.checked_sub(beside).is_some_and(|room| self.content.fits(room))
     }
 
     fn add_ack(&mut self, draft: &mut Draft) {

@@ -28,6 +28,14 @@ impl Content {
         handshake.outgoing.chunk(u64::MAX).is_some() || handshake.done_due || streams
     }
 
+    /// Whether all that is to be sent takes no more than `room` in a datagram.
+    pub(super) fn fits(&self, room: u64) -> bool {
+        let handshake = &self.handshake;
+        let done = if handshake.done_due { Frame::HandshakeDone.overhead() } else { 0 };
+        let rest = room.checked_sub(done).filter(|_| handshake.outgoing.chunk(u64::MAX).is_none());
+        rest.is_some_and(|rest| self.streams.fit(rest))
+    }
+
     /// Puts into a datagram what fits.
     pub(super) fn fill(&mut self, draft: &mut Draft) {
         let handshake = &mut self.handshake;

@@ -101,15 +101,22 @@ impl Control {
         }
     }
 
-    /// Whether window and pace let another packet out; the answer no is remembered, for a window grows only if it is used.
-    pub(super) fn may_send(&mut self, now: Instant, in_flight: u64) -> bool {
-        let may_send = self.has_room(in_flight) && self.due(now) <= now;
-        self.is_limited = !may_send;
-        may_send
+    /// Whether window and pace let another packet out, which is full or `fits`; that they would not let out a full one is remembered, for a window
+    /// grows only if it is used.
+    pub(super) fn may_send(&mut self, now: Instant, in_flight: u64, fits: bool) -> bool {
+        let (has_room, is_due) = (self.has_room(in_flight), self.due(now) <= now);
+        self.is_limited = !(has_room && is_due);
+        (has_room || fits) && is_due
     }
 
+    /// Whether the window has room for a full packet.
     pub(super) fn has_room(&self, in_flight: u64) -> bool {
-        in_flight + self.datagram <= self.window.get()
+        self.datagram <= self.room(in_flight)
+    }
+
+    /// How large a packet may be that the window lets out (RFC 9002 §7).
+    pub(super) fn room(&self, in_flight: u64) -> u64 {
+        self.window.get().saturating_sub(in_flight)
     }
 
     /// When a full packet may go that there is now.

@@ -69,6 +69,14 @@ impl Turns {
         }
     }
 
+    /// Whether this holds for all of them.
+    fn all(&self, mut holds: impl FnMut(StreamId) -> bool) -> bool {
+        match self {
+            Self::RoundRobin(turns) => turns.iter().all(|stream| holds(*stream)),
+            Self::Urgency { turns, .. } => turns.iter().all(|(.., stream)| holds(*stream)),
+        }
+    }
+
     fn pop(&mut self) {
         match self {
             Self::RoundRobin(turns) => _ = turns.pop_front(),
@@ -239,6 +247,30 @@ impl Streams {
     /// Whether there may be something to send.
     pub(super) fn wants(&self) -> bool {
         self.turns.first().is_some() || self.grant_due || !self.grants_due.is_empty()
+    }
+
+    /// Whether all that may be sent takes no more than `room`.
+    pub(super) fn fit(&self, room: u64) -> bool {
+        let granted = self.grants_due.iter().filter_map(|id| Some((*id, self.streams.get(id)?.granted)));
+        let grants = granted.map(|(stream, limit)| Frame::MaxStreamData { stream, limit }.overhead());
+        let all = if self.grant_due { Frame::MaxData { limit: self.granted }.overhead() } else { 0 };
+        let mut left = room.checked_sub(grants.sum::<u64>() + all);
+        left.is_some()
+            && self.turns.all(|id| {
+                let needed = self.streams.get(&id).map_or(Some(0), |stream| self.needed(id, stream));
+                left = left.zip(needed).and_then(|(left, needed)| left.checked_sub(needed));
+                left.is_some()
+            })
+    }
+
+    /// What a frame takes with all that a stream may send; `None` if one is not enough.
+    fn needed(&self, id: StreamId, stream: &Stream) -> Option<u64> {
+        let outgoing = &stream.outgoing;
+        let Some(chunk) = outgoing.chunk(stream.limit.min(outgoing.next() + self.credit.available().get())) else {
+            return Some(0);
+        };
+        let frame = Frame::Stream { stream: id, offset: chunk.offset, length: 0, fin: false };
+        (!chunk.again).then_some(frame.overhead() + chunk.length)
     }
 
     /// Puts into a datagram what fits.

@@ -128,6 +128,13 @@ fn slow_start_follows_the_recursion() {
     }
 }
 
+/// The end of the handshake is on the way when the answer begins, so that a window of ten packets has no room for a tenth that is full.
+#[test]
+fn what_is_left_of_a_window_is_enough_for_all_that_is_left() {
+    let end = |bytes| exchange(&mut network(&config(), [far(None), far(None)], 1), 0, bytes);
+    assert_eq!([9 * 1416 + 1300, 9 * 1416 + 1416].map(end), [at(1000), at(1500)]);
+}
+
 #[test]
 fn a_set_rate_fills_the_link_from_the_first_packet_on() {
     let rate = Rate::mbps(4);
