@@ -5,8 +5,8 @@
 //! before the warm-up is over does not count, and neither do pages that are not complete at the end, whose number is told.
 //!
 //! The whole is repeated with other seeds, on all cores, until the mean page time is known to 5 % (half of its 95 % confidence
-//! interval over the replications) or as often as the scenario's `runs` say. Which replications count follows from their
-//! results in order, never from which thread was faster. Those without a complete page, if users are few and the time is short, have no
+//! interval over the replications) or as often as the scenario's `runs` say, and not less often than another architecture needs. Which replications
+//! count follows from their results in order, never from which thread was faster. Those without a complete page, if users are few and the time is short, have no
 //! mean; that there are some is told.
 
 use crate::architecture::Chain;
@@ -32,8 +32,10 @@ use std::time::Duration;
 
 /// Half of the confidence interval, relative to the mean, that is narrow enough.
 const NARROW: f64 = 0.05;
-/// Two replications agree by chance too easily.
-const LEAST_REPLICATIONS: usize = 3;
+/// Fewer replications agree by chance too easily for an end that hangs on it (Law, Simulation Modeling and Analysis, §9.4.1).
+const LEAST_REPLICATIONS: usize = 10;
+/// So many without a complete page are enough to expect none.
+const HOPELESS: usize = 3;
 /// How often progress is told.
 const STEPS: u32 = 200;
 /// What one replication has shown.
@@ -195,19 +197,22 @@ struct Work<'a> {
     is_enough: AtomicBool,
 }
 
-/// Runs replications on so many threads until enough are known; returns those that count, in order. `heard` is told which has
-/// come to which time.
+/// Runs replications on so many threads until enough are known, where the first may be, and at least so many are to be; returns those that count,
+/// in order. `heard` is told which has come to which time.
 pub(crate) fn run(
-    case: Case<'_>,
-    seed: u64,
+    (case, seed): (Case<'_>, u64),
     threads: usize,
+    (known, least): (Vec<Replication>, usize),
     heard: &mut dyn FnMut(u32, Duration),
 ) -> Result<Vec<Replication>, SimError> {
     check_trunk(&case)?;
     let most = case.scenario.run.runs.max(1);
-    let work = Work { case, seed, most, next: AtomicU32::new(0), is_enough: AtomicBool::new(false) };
+    let next = AtomicU32::new(u32::try_from(known.len()).unwrap_or(u32::MAX));
+    let work = Work { case, seed, most, next, is_enough: AtomicBool::new(false) };
     let (sender, receiver) = std::sync::mpsc::channel();
-    let mut results: Vec<Option<Result<Replication, SimError>>> = vec![None; most as usize];
+    let mut results: Vec<Option<Result<Replication, SimError>>> =
+        known.into_iter().map(|known| Some(Ok(known))).collect();
+    results.resize_with(most as usize, || None);
     std::thread::scope(|scope| {
         for sender in vec![sender; threads.min(at_once(&case)).clamp(1, most as usize)] {
             scope.spawn(|| work.run(sender));
@@ -217,10 +222,10 @@ pub(crate) fn run(
                 News::Reached(replication, time) => heard(replication, time),
                 News::Done(replication, result) => results[replication as usize] = result.transpose(),
             }
-            work.is_enough.store(enough(&results).is_some(), Ordering::Relaxed);
+            work.is_enough.store(enough(&results, least).is_some(), Ordering::Relaxed);
         }
     });
-    let count = enough(&results).unwrap_or(results.len());
+    let count = enough(&results, least).unwrap_or(results.len());
     let all: Vec<Replication> = results.into_iter().take(count).flatten().collect::<Result<_, _>>()?;
     if all.iter().any(|replication| replication.mean().is_some()) {
         return Ok(all);
@@ -273,15 +278,15 @@ impl Work<'_> {
     }
 }
 
-/// How many of the first replications are enough: up to a failure, until the mean is known well enough or nothing is known of it, or all of
-/// them.
-fn enough(results: &[Option<Result<Replication, SimError>>]) -> Option<usize> {
+/// How many of the first replications are enough, but at least so many: up to a failure, until the mean is known well enough or nothing is known of it,
+/// or all of them.
+fn enough(results: &[Option<Result<Replication, SimError>>], least: usize) -> Option<usize> {
     let mut means = Sample::default();
     for (result, count) in results.iter().zip(1..) {
         let Ok(replication) = result.as_ref()? else { return Some(count) };
         replication.mean().into_iter().for_each(|mean| means.push(mean));
-        let is_known = means.count() >= LEAST_REPLICATIONS && is_narrow(&means);
-        let is_hopeless = means.count() == 0 && (count >= LEAST_REPLICATIONS || replication.is_overloaded);
+        let is_known = count >= least && means.count() >= LEAST_REPLICATIONS && is_narrow(&means);
+        let is_hopeless = means.count() == 0 && (count >= HOPELESS || replication.is_overloaded);
         if is_known || is_hopeless || count == results.len() {
             return Some(count);
         }
@@ -313,14 +318,14 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
-        run(case(scenario), 1, threads, &mut |_, _| {}).expect("pages are complete")
+        run((case(scenario), 1), threads, (Vec::new(), 0), &mut |_, _| {}).expect("pages are complete")
     }
 
     #[test]
     fn threads_change_nothing() {
         let scenario = scenario(&["run.runs=5"]);
         let alone = replications(&scenario, 1);
-        assert!((3..=5).contains(&alone.len()));
+        assert_eq!(alone.len(), 5);
         assert_eq!(alone, replications(&scenario, 2));
         assert_eq!(alone, replications(&scenario, 7));
         assert_ne!(alone[0], alone[1]);
@@ -368,7 +373,7 @@ pub(crate) mod tests {
                 ["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 s", "link.up.delay=0 s"];
             let assignments: Vec<String> = users.iter().chain(&path).map(ToString::to_string).collect();
             let scenario = farhop_scenario::open("demo", &assignments).expect("the assignments are right");
-            run(case(&scenario), 1, 1, &mut |_, _| {}).err().map(|error| error.to_string())
+            run((case(&scenario), 1), 1, (Vec::new(), 0), &mut |_, _| {}).err().map(|error| error.to_string())
         };
         let said = "a path without delay and with unlimited rates takes no time";
         assert_eq!(
@@ -380,7 +385,7 @@ pub(crate) mod tests {
     #[test]
     fn a_failure_ends_the_replications() {
         let broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
-        let error = run(case(&broken), 1, 2, &mut |_, _| {}).expect_err("nothing arrives");
+        let error = run((case(&broken), 1), 2, (Vec::new(), 0), &mut |_, _| {}).expect_err("nothing arrives");
         assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
     }
 
@@ -389,7 +394,8 @@ pub(crate) mod tests {
         // A step of progress is 18 s here, within which all users connect several times.
         let many = scenario(&["run.runs=1", "users.per_terminal=4000", "users.duration=1 h"]);
         let mut last = Duration::ZERO;
-        let error = run(case(&many), 1, 1, &mut |_, reached| last = reached).expect_err("they are too many");
+        let error =
+            run((case(&many), 1), 1, (Vec::new(), 0), &mut |_, reached| last = reached).expect_err("they are too many");
         let SimError::TooManyLegs(at) = error else { panic!("{error}") };
         assert!(at > last && at < last + many.users.clone().expect("there are users").duration / STEPS, "{at:?}");
     }
@@ -400,7 +406,7 @@ pub(crate) mod tests {
         let many = scenario(&["access.terminals=65535", "multiplexed.connections=1000"]);
         let case =
             |scenario| Case { chain: Chain::of(Architecture::Multiplexed, PrefetchSide::Near), ..case(scenario) };
-        let error = run(case(&many), 1, 1, &mut |_, at| panic!("it has begun and come to {at:?}"))
+        let error = run((case(&many), 1), 1, (Vec::new(), 0), &mut |_, at| panic!("it has begun and come to {at:?}"))
             .expect_err("they are too many");
         assert_eq!(
             error.to_string(),
@@ -455,15 +461,17 @@ pub(crate) mod tests {
             replication.metrics.pages.add(Duration::from_secs(seconds));
             Some(Ok(replication))
         };
-        let results = |means: &[u64], most: usize| {
+        let results = |means: &[u64], most: usize, least: usize| {
             let mut results: Vec<_> = means.iter().map(|mean| with_mean(*mean)).collect();
             results.resize_with(most, || None);
-            enough(&results)
+            enough(&results, least)
         };
-        assert_eq!(results(&[100, 101], 9), None, "two are too few");
-        assert_eq!(results(&[100, 101, 102], 9), Some(3));
-        assert_eq!(results(&[100, 150, 102, 100], 9), None);
-        assert_eq!(results(&[100, 150, 102, 100], 4), Some(4), "there are no more");
+        let (narrow, wide): (Vec<u64>, Vec<u64>) = ((100..110).collect(), [100, 150].repeat(5));
+        assert_eq!(results(&narrow[..9], 20, 0), None, "nine are too few");
+        assert_eq!(results(&narrow, 20, 0), Some(10));
+        assert_eq!(results(&narrow, 20, 11), None, "another architecture needs more");
+        assert_eq!(results(&wide, 20, 0), None);
+        assert_eq!((results(&wide, 10, 0), results(&wide, 10, 11)), (Some(10), Some(10)), "there are no more");
     }
 
     #[test]
@@ -473,13 +481,25 @@ pub(crate) mod tests {
         let all = |with: &[bool]| {
             let mut results: Vec<_> =
                 with.iter().map(|with| Some(Ok(if *with { page.clone() } else { none.clone() }))).collect();
-            results.resize_with(9, || None);
-            enough(&results)
+            results.resize_with(30, || None);
+            enough(&results, 0)
         };
-        assert_eq!(all(&[true, false, true]), None, "two are too few");
-        assert_eq!(all(&[false, true, false, true, true]), Some(5));
+        let every_second = [false, true].repeat(10);
+        assert_eq!(all(&every_second[..19]), None, "nine with a page are too few");
+        assert_eq!(all(&every_second), Some(20));
         assert_eq!(all(&[false, false]), None, "the next may have one");
         assert_eq!(all(&[false, false, false]), Some(3), "the next will have none either");
+    }
+
+    #[test]
+    fn what_is_known_is_not_run_again() {
+        let scenario = scenario(&["run.runs=4"]);
+        let all = replications(&scenario, 2);
+        let mut reached = Vec::new();
+        let known = all[..3].to_vec();
+        let again = run((case(&scenario), 1), 2, (known, 4), &mut |replication, _| reached.push(replication));
+        assert_eq!(again.expect("pages are complete"), all);
+        assert!(!reached.is_empty() && reached.iter().all(|replication| *replication == 3), "{reached:?}");
     }
 
     #[test]

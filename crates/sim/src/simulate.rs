@@ -5,7 +5,7 @@ use crate::distributions::{self, Population};
 use crate::error::SimError;
 use crate::log::{self, Replayed};
 use crate::page_load::{self, Outcome};
-use crate::population::{self, Case};
+use crate::population::{self, Case, Replication};
 use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
@@ -75,16 +75,47 @@ pub fn simulate_traced(
 }
 
 fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn FnMut(Progress)) -> Simulation {
+    let architectures = scenario.run.architectures.iter().copied();
+    let tasks = architectures.map(|architecture| (architecture, Task::new(scenario, architecture, seed, trace)));
     let mut simulation = Simulation::default();
-    for architecture in scenario.run.architectures.iter().copied() {
-        match Task::new(scenario, architecture, seed, trace).and_then(|task| task.run(heard)) {
-            Ok(found) => simulation.add(found),
-            Err(reason) => {
-                simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
+    let mut add = |architecture, found: Result<Simulation, SimError>| match found {
+        Ok(found) => simulation.add(found),
+        Err(reason) => {
+            simulation.gaps.push(Gap { architecture, source: Source::Simulated, reason: reason.to_string() });
+        }
+    };
+    match (&scenario.log, &scenario.users) {
+        (Some(log), _) => tasks.for_each(|(of, task)| add(of, task.and_then(|task| task.replay(log, heard)))),
+        (None, None) => tasks.for_each(|(of, task)| add(of, task.and_then(|task| task.load(heard)))),
+        (None, Some(users)) => {
+            for (of, found) in populate(tasks, users, heard) {
+                add(of, found.map(|(task, replications)| task.tell(users, &replications)));
             }
         }
     }
     simulation
+}
+
+/// Lets users load pages with each architecture, as often with all of them as the one that needs most, so that their differences are not those of
+/// other replications.
+fn populate<'a>(
+    tasks: impl Iterator<Item = (Architecture, Result<Task<'a>, SimError>)>,
+    users: &Users,
+    heard: &mut dyn FnMut(Progress),
+) -> Vec<(Architecture, Result<(Task<'a>, Vec<Replication>), SimError>)> {
+    let mut first = |task: Task<'a>| {
+        let replications = task.populate(users, (Vec::new(), 0), heard)?;
+        Ok((task, replications))
+    };
+    let found: Vec<_> = tasks.map(|(of, task)| (of, task.and_then(&mut first))).collect();
+    let counts = found.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.1.len()));
+    let most = counts.max().unwrap_or(0);
+    let mut more = |(task, known): (Task<'a>, Vec<Replication>)| {
+        let is_less = known.len() < most;
+        let all = if is_less { task.populate(users, (known, most), heard)? } else { known };
+        Ok((task, all))
+    };
+    found.into_iter().map(|(of, found)| (of, found.and_then(&mut more))).collect()
 }
 
 impl Simulation {
@@ -124,14 +155,6 @@ impl<'a> Task<'a> {
         }
     }
 
-    fn run(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
-        match (&self.scenario.log, &self.scenario.users) {
-            (Some(log), _) => self.replay(log, heard),
-            (None, Some(users)) => self.populate(users, heard),
-            (None, None) => self.load(heard),
-        }
-    }
-
     /// Loads the page as often as it takes.
     fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, trace, .. } = *self;
@@ -145,20 +168,30 @@ impl<'a> Task<'a> {
         Ok(Simulation { rows: report::of_loads(scenario, &loads).into_iter().collect(), loads, ..cost })
     }
 
-    /// Lets users load pages.
-    fn populate(&self, users: &Users, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+    /// Lets users load pages; the first replications may be known, and so many are to be.
+    fn populate(
+        &self,
+        users: &Users,
+        (known, least): (Vec<Replication>, usize),
+        heard: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Replication>, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
         let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
-        let replications = population::run(case, self.seed, population::cores(), &mut heard)?;
-        let used = report::use_of_the_link(scenario, users, &replications);
+        population::run((case, self.seed), population::cores(), (known, least), &mut heard)
+    }
+
+    /// What is told of that.
+    fn tell(&self, users: &Users, replications: &[Replication]) -> Simulation {
+        let Self { scenario, architecture, .. } = *self;
+        let used = report::use_of_the_link(scenario, users, replications);
         let cost = Simulation::that_cost(replications.iter().map(|replication| (replication.events, replication.hops)));
-        Ok(Simulation {
-            rows: vec![report::of_users(scenario, users, architecture, &replications)],
-            distributions: distributions::of_users(scenario, architecture, &replications),
-            populations: vec![Population::new(architecture, &replications, used)],
+        Simulation {
+            rows: vec![report::of_users(scenario, users, architecture, replications)],
+            distributions: distributions::of_users(scenario, architecture, replications),
+            populations: vec![Population::new(architecture, replications, used)],
             ..cost
-        })
+        }
     }
 
     /// Makes a log's requests as often as it takes.
