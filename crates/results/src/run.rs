@@ -169,7 +169,7 @@ pub struct UserTimes {
     pub page_load_mean_error_s: Option<f64>,
     /// Objects that were complete.
     pub object_count: u64,
-    /// Median of the objects' times from request to last byte, in s.
+    /// Median of the objects' times, in s: from when the browser wants one to its last byte, waiting for a connection included.
     pub object_p50_s: f64,
     /// 95th percentile of the objects' times, in s.
     pub object_p95_s: f64,

@@ -230,7 +230,8 @@ impl Browser {
         self.note_next(object);
     }
 
-    /// A part of what the server says arrived in order. Returns how long an object took, if that was its end.
+    /// A part of what the server says arrived in order. Returns how long an object took since the browser wanted it, if that was its end: waiting for
+    /// a connection is part of it (W3C Resource Timing §4.4, `duration`).
     pub(crate) fn received(&mut self, now: Instant, connection: u32, part: Message) -> Option<Duration> {
         let object = match part.exchange {
             Exchange::Object(object) => object as usize,
@@ -246,7 +247,8 @@ impl Browser {
             return None;
         }
         self.end_response(now, connection as usize, object);
-        self.objects[object].request.map(|request| now - request)
+        let wanted = self.objects[object].discovered? + self.page.objects[object].delay;
+        Some(now - wanted)
     }
 
     /// How much more of an exchange must come until that means something, if it is known: until then [`Browser::received`] need not be called.
@@ -476,7 +478,11 @@ mod tests {
         let mut browser = asking(2, HTTP, |_| {});
         assert_eq!(browser.received(at(20), 0, part(0, response() - Bytes::new(1))), None);
         actions(&mut browser, 20);
-        assert_eq!(browser.received(at(30), 0, part(0, Bytes::new(1))), Some(Duration::from_millis(20)));
+        assert_eq!(
+            browser.received(at(30), 0, part(0, Bytes::new(1))),
+            Some(at(30) - at(0)),
+            "also what it waited for a connection"
+        );
         browser.received(at(30), 0, part(1, response() - Bytes::new(1)));
         assert!(!browser.is_complete());
         browser.received(at(40), 0, part(1, Bytes::new(1)));
