@@ -21,8 +21,9 @@
 //! which begins once the client's is over; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
 //! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` is `split`, `prefetch-conventional` a relay where its box is, and over
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
-//! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over `direct`, `split` and `rwbp` and by the proxy nearest to the
-//! server elsewhere, in no time if that is the gateway; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
+//! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over
+//! `direct`, `split`, `rwbp` and the two that prefetch, and by the gateway in no time elsewhere; a prefetcher at the terminal has what its client resolved, and resolves itself what it asks for
+//! before; of what it does not read it hears when the client's request has crossed the lan, over another connection if all are busy ([`super::hearing`]), but none of the client's requests waits for another; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first; a wan or a lan slower than the link is passed
 //! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. What has come to
 //! the terminal waits for the windows of the client's connections there ([`super::near`]), and what has come unasked for a request over one of
@@ -33,8 +34,8 @@
 use super::habits::Habits;
 use super::near::Near;
 use super::parameters::{
-    Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, WayBehind, handshake, lookup_over,
-    round_trip,
+    Control, Delays, Flow, Hearing, HopParameters, Http, Parameters, RecursionError, WayBehind, handshake, lookup,
+    lookup_over, round_trip,
 };
 use super::workload::Workload;
 use super::{PageLoad, Recursion};
@@ -260,6 +261,14 @@ impl Parameters {
         parameters.lookup = if scenario.http.dns == Dns::Far { lookup_over(&scenario.link) } else { Duration::ZERO };
         // The client's handshake with the proxy, and its request and the response's way.
         parameters.delays.document = handshake(&scenario.lan, &scenario.tcp) + lan + program * 3;
+        if scenario.http.dns != Dns::None {
+            parameters.delays.document += lookup_over(&scenario.lan);
+        }
+        parameters.delays.hearing = Some(Hearing {
+            request: lan + program * 2,
+            connection: handshake(&scenario.lan, &scenario.tcp) + program,
+            name: lookup(scenario),
+        });
         parameters
     }
 
@@ -270,19 +279,16 @@ impl Parameters {
         let lan = &scenario.lan;
         (parameters.down[2], parameters.up[0]) = (HopParameters::of(&lan.down), HopParameters::of(&lan.up));
         parameters.delays.ahead = Duration::ZERO;
-        (parameters.lookup, parameters.near) = (Duration::ZERO, None);
+        parameters.near = None;
         (parameters.fetches_ahead, parameters.fetches) = (true, scenario.http.connections);
         parameters
     }
 
     /// A box that would prefetch but cannot read what it passes on; the client finds the servers.
     fn passing_on(scenario: &Scenario, side: PrefetchSide) -> Self {
-        let direct = Self::of(scenario);
         match side {
-            PrefetchSide::Near => Self { is_read_late: true, is_direct: false, ..direct },
-            PrefetchSide::Far => {
-                Self { fetches_ahead: false, lookup: direct.lookup, ..Self::prefetching_far(scenario) }
-            }
+            PrefetchSide::Near => Self { is_read_late: true, is_direct: false, ..Self::of(scenario) },
+            PrefetchSide::Far => Self { fetches_ahead: false, ..Self::prefetching_far(scenario) },
         }
     }
 }

@@ -95,16 +95,21 @@ impl Load<'_> {
     /// The browser opens a connection to a host.
     pub(crate) fn open(&mut self, host: usize) {
         let place = self.open_place(host);
-        let (now, lookup) = (self.now, Ticks::of(self.parameters.lookup));
-        let resolved = &mut self.buffers.resolved;
-        resolved.resize(resolved.len().max(host + 1), None);
-        let resolved = *resolved[host].get_or_insert(now + lookup);
-        let due = now.max(resolved) + self.waking(place);
+        let now = self.now;
+        let due = now.max(self.resolve(host)) + self.waking(place);
         if due > now {
             self.plan(due, Planned::Dial { place });
         } else {
             self.dial(place);
         }
+    }
+
+    /// When the name of a host is resolved, which is asked for once.
+    pub(crate) fn resolve(&mut self, host: usize) -> Ticks {
+        let answered = self.now + Ticks::of(self.parameters.lookup);
+        let resolved = &mut self.buffers.resolved;
+        resolved.resize(resolved.len().max(host + 1), None);
+        *resolved[host].get_or_insert(answered)
     }
 
     /// A place for a call to `host`.

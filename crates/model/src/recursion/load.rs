@@ -12,6 +12,7 @@ use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
 use super::contents::Contents;
 use super::flight;
+use super::hearing::Hosts;
 use super::near::{Legs, Near};
 use super::parameters::{Control, Http, Parameters, Tls};
 use super::program::Program;
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
 pub(crate) enum Planned {
     /// Ask for an object that a body has named.
     Ask { object: usize, trigger: Trigger },
+    /// The box near the client hears that it asks for an object.
+    Hear { object: usize, trigger: Trigger },
     /// Dial a host whose name is being resolved.
     Dial { place: usize },
     /// The box near the client, which heard that, dials for it.
@@ -108,6 +111,7 @@ pub(crate) struct Buffers {
     pub(crate) browser: Browser,
     pub(crate) contents: Contents,
     pub(crate) legs: Legs,
+    pub(crate) hosts: Hosts,
 }
 
 impl Buffers {
@@ -123,6 +127,7 @@ impl Buffers {
         self.connections.iter_mut().for_each(|connection| connection.open = false);
         self.timers.reset();
         self.contents.reset();
+        self.hosts.reset();
         self.browser.reset(forms, wanted);
     }
 }
@@ -224,6 +229,7 @@ impl<'a> Load<'a> {
         if self.lines_up() {
             self.ask_near(0);
         } else {
+            self.ask_in_passing(0);
             self.buffers.browser.discover(0);
         }
         if self.parameters.is_unasked {
@@ -312,7 +318,8 @@ impl<'a> Load<'a> {
 
     fn carry_out(&mut self, planned: Planned) {
         match planned {
-            Planned::Ask { object, trigger } => self.ask(object, trigger),
+            Planned::Ask { object, trigger } => self.ask_from_afar(object, trigger),
+            Planned::Hear { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
             Planned::Hello { place } => self.say_hello(place),
             Planned::Say { call, exchange } => {

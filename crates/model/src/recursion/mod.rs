@@ -55,6 +55,7 @@ mod end;
 mod fifo;
 mod flight;
 mod habits;
+mod hearing;
 mod hello;
 mod jiffies;
 mod linux_cubic;
@@ -87,7 +88,7 @@ pub use architecture::{PrefetchSide, ProxySettings};
 pub use breakdown::{Breakdown, RoundTrips};
 pub use chance::Losses;
 pub use near::Near;
-pub use parameters::{Control, Delays, Flow, HopParameters, Http, Parameters, RecursionError, Tls, WayBehind};
+pub use parameters::{Control, Delays, Flow, Hearing, HopParameters, Http, Parameters, RecursionError, Tls, WayBehind};
 pub use workload::{Workload, WorkloadObject};
 
 use farhop_scenario::Congestion;

@@ -220,6 +220,19 @@ pub struct Delays {
     /// The way there and back between the client and a box near it where the connections of the modelled path end: what the client says is so
     /// much later in them than by its own clock, by which theirs is told as far ahead as what they bring takes to the client.
     pub ahead: Duration,
+    /// What a client's request takes to a box near it that asks ahead ([`Parameters::asks_ahead`]), if it has not foreseen that.
+    pub hearing: Option<Hearing>,
+}
+
+/// How much later than the client a box near it hears of what it did not foresee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hearing {
+    /// The way there and back.
+    pub request: Duration,
+    /// The handshake of a new connection, in addition.
+    pub connection: Duration,
+    /// The client's resolving of a new host's name, in addition.
+    pub name: Duration,
 }
 
 /// A flow of RWBP (zhou-2004 §IV): at its peak rate, as far as its receiver's buffer has room.
@@ -484,7 +497,7 @@ impl Parameters {
 }
 
 /// A question and its answer between the client and its resolver.
-fn lookup(scenario: &Scenario) -> Duration {
+pub(super) fn lookup(scenario: &Scenario) -> Duration {
     let lan = lookup_over(&scenario.lan);
     match scenario.http.dns {
         Dns::None => Duration::ZERO,

@@ -85,8 +85,11 @@ impl Load<'_> {
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
             } else if delay > Ticks::ZERO || progress.withheld {
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
-            } else {
+            } else if is_fetched {
+                self.ask_in_passing(object);
                 self.ask(object, trigger);
+            } else {
+                self.ask_from_afar(object, trigger);
             }
         }
     }
@@ -122,6 +125,7 @@ impl Load<'_> {
         self.trigger = Trigger::Ended { object };
         self.may_act = true;
         self.ended_near(object);
+        self.ended_at_box(object);
         if close {
             self.close_client(place);
         }

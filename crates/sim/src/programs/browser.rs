@@ -158,6 +158,13 @@ impl Browser {
         self.has_news = true;
     }
 
+    /// Who asks a box for an object has connected to the address of its host, which the box knows from then on.
+    pub(crate) fn hear_address(&mut self, object: usize) {
+        let host = self.page.objects[object].host;
+        self.connections.hear_address(&self.page.hosts[host]);
+        self.has_news = true;
+    }
+
     /// The transport of a connection is up.
     pub(crate) fn connected(&mut self, now: Instant, connection: u32) {
         let is_ready = self.connections.connected(connection as usize);

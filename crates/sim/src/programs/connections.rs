@@ -95,10 +95,21 @@ impl Connections {
         false
     }
 
+    /// Somebody has told the address of a host, whether a resolver is being asked for it or not.
+    pub(super) fn hear_address(&mut self, host: &SmolStr) {
+        match self.names.iter().position(|(name, _)| name == host) {
+            _ if self.http.dns == Dns::None => {}
+            Some(name) => self.resolved(u32::try_from(name).expect("pages have fewer hosts")),
+            None => self.names.push((host.clone(), true)),
+        }
+    }
+
     /// The address of the host with this name is known.
     pub(super) fn resolved(&mut self, name: u32) {
         let (name, is_known) = &mut self.names[name as usize];
-        *is_known = true;
+        if core::mem::replace(is_known, true) {
+            return;
+        }
         let waiting = self.list.iter().filter(|connection| connection.leg.is_none() && connection.host == *name);
         self.todo.extend(waiting.map(|wanted| Action::Open { connection: wanted.number, host: wanted.place }));
     }
@@ -212,6 +223,20 @@ mod tests {
         assert_eq!((connections.forget(2), connections.leg(0)), (None, Some(7)));
         connections.resolved(1);
         assert_eq!(actions(&mut connections), [], "nobody waits for it any more");
+    }
+
+    #[test]
+    fn an_address_that_is_told_is_not_asked_for() {
+        let mut connections = connections(HttpConfig { dns: Dns::Far, ..HttpConfig::DEFAULT });
+        connections.hear_address(&"a.test".into());
+        connections.want(Instant::START, 0, 0, &"a.test".into());
+        connections.want(Instant::START, 1, 1, &"b.test".into());
+        let expected = [Action::Open { connection: 0, host: 0 }, Action::Resolve { name: 1, host: 1 }];
+        assert_eq!(actions(&mut connections), expected);
+        connections.hear_address(&"b.test".into());
+        assert_eq!(actions(&mut connections), [Action::Open { connection: 1, host: 1 }]);
+        connections.resolved(1);
+        assert_eq!(actions(&mut connections), [], "it was told before");
     }
 
     #[test]

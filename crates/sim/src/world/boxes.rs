@@ -81,6 +81,9 @@ impl World<'_> {
             return;
         }
         while let Some(answer) = requests.next_answer(self.now) {
+            if let Some(browser) = &mut self.clients[client as usize].browser {
+                browser.hear_address(answer.object as usize);
+            }
             if let Some(page) = self.boxes.page(client) {
                 page.asked(leg, answer.object as usize);
             }
@@ -136,15 +139,23 @@ impl World<'_> {
         }
         prefetcher.begin(browser.page(), &self.scenario.http);
         let page = on_demand(browser.page());
-        let station = self.station(client);
+        let (station, http) = (self.station(client), self.http_of_box(client));
         if let Some(paced) = &mut self.boxes.paced {
             paced.forget(station, user);
         }
         match &mut self.clients[client as usize].browser {
             Some(browser) => browser.next_page(self.now, page),
-            none => *none = Some(Box::new(Browser::new(self.now, page, plain(self.scenario.http)))),
+            none => *none = Some(Box::new(Browser::new(self.now, page, http))),
         }
         self.wake(client);
+    }
+
+    /// How a box speaks to the next one, whose place it knows, or to servers. These it has to find where it is far from a resolver: at the
+    /// terminal. The terminal's own resolver and one behind the gateway answer who is there in no time.
+    fn http_of_box(&self, client: u32) -> HttpConfig {
+        let is_far = matches!(self.chain.span(self.boxes.level(client)), Some(((Place::Terminal, ..), true)));
+        let dns = if is_far && self.scenario.http.dns == Dns::Far { Dns::Far } else { Dns::None };
+        HttpConfig { tls: Tls::None, dns, ..self.scenario.http }
     }
 
     /// The end of the paced datagrams at which the box of this client stands: the first box is the terminal's.
@@ -256,11 +267,6 @@ impl World<'_> {
 fn on_demand(page: &Page) -> Page {
     let unnamed = |object: &Object| Object { reference: None, delay: Duration::ZERO, ..object.clone() };
     Page { objects: page.objects.iter().map(unnamed).collect(), hosts: page.hosts.clone() }
-}
-
-/// How boxes speak to each other and to servers: they know where those are.
-fn plain(http: HttpConfig) -> HttpConfig {
-    HttpConfig { tls: Tls::None, dns: Dns::None, ..http }
 }
 
 /// Length of an object's URL: scheme, host and path.

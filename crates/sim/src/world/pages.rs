@@ -146,7 +146,8 @@ impl World<'_> {
     fn resolve(&mut self, client: u32, name: u32, host: usize) -> Result<u32, SimError> {
         let line = self.clients[client as usize].line(host);
         let far = if self.scenario.http.dns == Dns::Far { Place::Gateway } else { Place::Terminal };
-        let route = Route { line, near: Place::Client, far };
+        let near = if self.boxes.is_behind(client) { Place::Terminal } else { Place::Client };
+        let route = Route { line, near, far };
         self.legs.open(self.now, (route, Protocol::Dns), [Owner::Lookup { client, name }, Owner::Nobody])
     }
 

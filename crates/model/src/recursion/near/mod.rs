@@ -428,7 +428,8 @@ impl Load<'_> {
         self.buffers.legs.legs.push(opening);
         // What was acknowledged before the client's program connects lets segments go that are ahead of the answer.
         let connects = Habits::of(&near.tcp).waking.max(Ticks::from_nanos(1));
-        self.plan(self.now + Ticks::of(near.round_trip) + connects, Planned::Open { leg });
+        let begins = self.now.max(self.resolve(host));
+        self.plan(begins + Ticks::of(near.round_trip) + connects, Planned::Open { leg });
     }
 
     /// A connection with the terminal is up.
