@@ -59,6 +59,7 @@ fn parameters(run: &Run) -> Parameters {
         tls_record: Bytes::ZERO,
         http: Http::Http11,
         connections: 1,
+        persistence: None,
         request_bytes: Bytes::new(1),
         response_header_bytes: Bytes::ZERO,
         outstanding: 1,

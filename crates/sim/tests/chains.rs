@@ -55,7 +55,8 @@ fn page_over_a_link(number: u64, assignments: &[&str]) -> Scenario {
     let up = draws.pick(&["500 kbit/s", "2 Mbit/s", "10 Mbit/s"]);
     let delay = draws.pick(&["60 ms", "150 ms", "270 ms"]);
     let many = draws.pick(&["2", "4", "6"]);
-    let connections = if assignments.contains(&"http.version=1.1-pipelined") { "1" } else { many };
+    let shares = |text: &&str| matches!(*text, "http.version=1.1-pipelined" | "http.version=2" | "http.version=3");
+    let connections = if assignments.iter().any(shares) { "1" } else { many };
     let pairs = [
         ("link.down.rate", down),
         ("link.up.rate", up),
@@ -126,4 +127,26 @@ fn what_a_box_does_not_read_crosses_the_lan_before_it_asks() {
             assert!(half < 1e-4 && most < 0.02, "{dns}, {version}: {half} {most}");
         }
     }
+}
+
+/// What the browser asks for later than connections may idle it asks for over new ones.
+#[test]
+fn connections_that_idle_are_opened_again() {
+    use Architecture::{Direct, Multiplexed, Prefetch2013, PrefetchConventional, Rwbp, Split, Tunnel};
+    for (architecture, half, most) in [
+        (Direct, 1e-4, 1e-3),
+        (Split, 1e-3, 1e-3),
+        (Rwbp, 1e-3, 1e-3),
+        (Multiplexed, 1e-3, 0.006),
+        (Tunnel, 0.004, 0.017),
+        (PrefetchConventional, 0.01, 0.015),
+        (Prefetch2013, 0.015, 0.04),
+    ] {
+        for version in ["http.version=1.1", "http.version=1.1-pipelined", "http.version=2"] {
+            let errors = errors(architecture, 0..16, &[version, "http.persistence=60 ms", "lan.delay=5 ms"]);
+            assert!(errors[8] < half && errors[12] < most, "{architecture} {version}: {errors:?}");
+        }
+    }
+    let over_quic = errors(Direct, 0..16, &["http.version=3", "http.persistence=60 ms"]);
+    assert!(over_quic[8] < 1e-3 && over_quic[12] < 0.01, "{over_quic:?}");
 }

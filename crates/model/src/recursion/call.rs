@@ -33,6 +33,8 @@ pub(crate) struct Call {
     pub(crate) connected: Ticks,
     /// When requests could go; never so far.
     pub(crate) ready: Ticks,
+    /// Since when it is idle, if it is.
+    pub(crate) rested: Ticks,
     /// Rounds of TLS that are over, and what has arrived of the server's flight in the present one.
     tls_done: usize,
     tls_bytes: u64,
@@ -54,6 +56,7 @@ impl Call {
             dialled: at,
             connected: at,
             ready: Ticks::NEVER,
+            rested: at,
             tls_done: 0,
             tls_bytes: 0,
             has_asked: false,
@@ -225,6 +228,7 @@ impl Load<'_> {
             None => {
                 self.buffers.browser.set_ready(call);
                 self.buffers.calls[call].ready = self.clock();
+                self.rest(call);
             }
         }
     }

@@ -16,6 +16,8 @@ struct Heard {
     is_resolved: bool,
     connections: usize,
     busy: usize,
+    /// Since when none is busy, if none is.
+    rested: Ticks,
 }
 
 /// Those to all hosts.
@@ -33,14 +35,18 @@ impl Hosts {
     }
 
     /// The client asks for an object at `host`: how long that takes to the box. What `is_there` already keeps no connection busy.
-    fn ask(&mut self, (object, host): (usize, usize), is_there: bool, parameters: &Parameters) -> Ticks {
+    fn ask(&mut self, clock: Ticks, (object, host): (usize, usize), is_there: bool, parameters: &Parameters) -> Ticks {
         let Some(Hearing { request, connection, name }) = parameters.delays.hearing else { return Ticks::ZERO };
         self.hosts.resize(self.hosts.len().max(host + 1), Heard::default());
         self.awaited.resize(self.awaited.len().max(object + 1), false);
         let heard = &mut self.hosts[host];
+        if parameters.persistence.is_some_and(|most| heard.busy == 0 && heard.rested + Ticks::of(most) <= clock) {
+            heard.connections = 0;
+        }
         let most = if parameters.http == Http::Http11Pipelined { 1 } else { parameters.connections.max(1) };
         let is_free = heard.busy < heard.connections || heard.connections >= most;
         let mut way = Ticks::of(request);
+        heard.rested = clock;
         if !is_free {
             way += Ticks::of(connection);
             heard.connections += 1;
@@ -56,12 +62,12 @@ impl Hosts {
     }
 
     /// All of an object has come.
-    fn end(&mut self, (object, host): (usize, usize), http: Http) {
+    fn end(&mut self, clock: Ticks, (object, host): (usize, usize), http: Http) {
         if !self.awaited.get_mut(object).is_some_and(core::mem::take) {
             return;
         }
         let heard = &mut self.hosts[host];
-        heard.busy = heard.busy.saturating_sub(1);
+        (heard.busy, heard.rested) = (heard.busy.saturating_sub(1), clock);
         if http == Http::Http10 {
             heard.connections = heard.connections.saturating_sub(1);
         }
@@ -92,13 +98,15 @@ impl Load<'_> {
 
     /// All of an object has come to the client.
     pub(crate) fn ended_at_box(&mut self, object: usize) {
+        let clock = self.clock();
         if self.parameters.delays.hearing.is_some() {
-            self.buffers.hosts.end((object, self.workload.object(object).host), self.parameters.http);
+            self.buffers.hosts.end(clock, (object, self.workload.object(object).host), self.parameters.http);
         }
     }
 
     fn way_to_box(&mut self, object: usize) -> Ticks {
         let (host, is_there) = (self.workload.object(object).host, self.buffers.browser.objects[object].end.is_some());
-        self.buffers.hosts.ask((object, host), is_there, self.parameters)
+        let clock = self.clock();
+        self.buffers.hosts.ask(clock, (object, host), is_there, self.parameters)
     }
 }

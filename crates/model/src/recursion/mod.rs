@@ -28,8 +28,8 @@
 //! acknowledgements: 1 % off the simulator's QUIC.
 //!
 //! **What is left out.** Jitter, reordering, outages, rates that change, medium access; what a sender at a set rate repeats. A load
-//! whose timers run out thousands of times is told as if they did not ([`PageLoad::late_acks`]). Idle timeouts of connections;
-//! resolvers that do not know the answer.
+//! whose timers run out thousands of times is told as if they did not ([`PageLoad::late_acks`]).
+//! Resolvers that do not know the answer.
 //!
 //! ```
 //! use farhop_model::recursion::{Parameters, Recursion, Workload};
@@ -57,6 +57,7 @@ mod flight;
 mod habits;
 mod hearing;
 mod hello;
+mod idle;
 mod jiffies;
 mod linux_cubic;
 mod load;

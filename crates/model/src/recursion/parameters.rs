@@ -285,6 +285,8 @@ pub struct Parameters {
     pub http: Http,
     /// The client's connections to a host at once, at most; zero counts as one. Pipelining, HTTP/2 and 3 use one.
     pub connections: usize,
+    /// How long a connection may be idle before who opened it closes it; absent where it stays.
+    pub persistence: Option<Duration>,
     /// A request without TCP/IP headers.
     pub request_bytes: Bytes,
     /// Status line and headers of a response.
@@ -337,6 +339,7 @@ impl Parameters {
             tls_record: scenario.http.tls_record,
             http: scenario.http.version.into(),
             connections: scenario.http.connections,
+            persistence: scenario.http.persistence,
             request_bytes: scenario.http.request_bytes,
             response_header_bytes: scenario.http.response_header_bytes,
             outstanding: usize::MAX,

@@ -121,6 +121,7 @@ impl Load<'_> {
     }
 
     fn response_ended(&mut self, place: usize, object: usize) {
+        self.rest(self.buffers.browser.objects[object].asked_at.unwrap_or(place));
         let close = self.buffers.browser.response_ended(place, object, self.parameters.http);
         self.trigger = Trigger::Ended { object };
         self.may_act = true;

@@ -261,6 +261,7 @@ impl Load<'_> {
 
     fn act_now(&mut self) {
         let limits = Limits::of(self.parameters);
+        self.close_idle();
         while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
                 Action::Open { host } => self.open(host),
@@ -316,12 +317,18 @@ impl Load<'_> {
 
     /// The client closes a connection after its response (HTTP/1.0).
     pub(crate) fn close_client(&mut self, place: usize) {
-        if self.parameters.carriers() > 0 {
-            return;
+        if self.parameters.carriers() == 0 {
+            self.send_fin(place, Side::Client);
+            self.forget_client(place);
         }
-        self.send_fin(place, Side::Client);
-        self.buffers.connections[place].open = false;
-        self.buffers.vacant.push(place);
+    }
+
+    /// The client's connection is over.
+    pub(crate) fn forget_client(&mut self, place: usize) {
+        if self.parameters.carriers() == 0 {
+            self.buffers.connections[place].open = false;
+            self.buffers.vacant.push(place);
+        }
     }
 }
 

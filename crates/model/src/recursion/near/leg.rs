@@ -40,6 +40,8 @@ pub(super) struct Leg {
     /// Something that was asked for on it has not all come.
     pub(super) is_busy: bool,
     pub(super) state: State,
+    /// Since when it is idle, if it is.
+    pub(super) rested: Ticks,
     window: u64,
     in_flight: u64,
     /// The most that was under way in this round trip and the one before, and when this one ends.
@@ -68,6 +70,7 @@ impl Leg {
             host,
             is_busy: false,
             state: State::Up,
+            rested: Ticks::ZERO,
             window: (near.initial() + grown).max(least).min(near.largest()),
             in_flight: 0,
             used: [0; 2],

@@ -41,6 +41,8 @@ pub struct Near {
     pub connections: usize,
     /// How requests go on them.
     pub http: Http,
+    /// How long one may be idle.
+    pub persistence: Option<Duration>,
     /// What the terminal answers to each before there is anything of the server's.
     pub answered: Bytes,
 }
@@ -57,7 +59,8 @@ impl Near {
     /// The same where requests wait for each other, however short the lan is.
     pub(super) fn lining_up(scenario: &Scenario, round_trip: Duration) -> Self {
         let (connections, http) = (scenario.http.connections.max(1), scenario.http.version.into());
-        Self { round_trip, tcp: scenario.tcp.clone(), connections, http, answered: Bytes::ZERO }
+        let persistence = scenario.http.persistence;
+        Self { round_trip, tcp: scenario.tcp.clone(), connections, http, persistence, answered: Bytes::ZERO }
     }
 
     /// What BBR has on the way at least once anything has been acknowledged (bbr_cwnd_min_target).
@@ -207,6 +210,13 @@ impl Legs {
         let shares = near.http == Http::Http11Pipelined;
         let is_free = |leg: &Leg| leg.host == host && leg.state == State::Up && (shares || !leg.is_busy);
         self.legs.iter().position(is_free)
+    }
+
+    /// The client closes those to `host` that have been idle for too long.
+    fn close_idle(&mut self, clock: Ticks, near: &Near, host: usize) {
+        let Some(persistence) = near.persistence.map(Ticks::of) else { return };
+        let of_host = self.legs.iter_mut().filter(|leg| leg.host == host && leg.state == State::Up && !leg.is_busy);
+        of_host.filter(|leg| leg.rested + persistence <= clock).for_each(|leg| leg.state = State::Closed);
     }
 
     /// Those to `host` that are being opened, oldest first.
@@ -384,6 +394,8 @@ impl Load<'_> {
     fn ask_waiting(&mut self, host: usize) {
         let Some(near) = self.near else { return };
         let (mut place, mut spoken_for) = (0, 0);
+        let clock = self.clock();
+        self.buffers.legs.close_idle(clock, near, host);
         while let Some(&(object, other)) = self.buffers.legs.waiting.get(place) {
             let is_pushed = self.buffers.browser.objects[object].pushed_by.is_some();
             let legs = &mut self.buffers.legs;
@@ -434,8 +446,9 @@ impl Load<'_> {
 
     /// A connection with the terminal is up.
     pub(crate) fn opened_near(&mut self, leg: usize) {
+        let clock = self.clock();
         let leg = &mut self.buffers.legs.legs[leg];
-        leg.state = State::Up;
+        (leg.state, leg.rested) = (State::Up, clock);
         let host = leg.host;
         self.ask_waiting(host);
     }
@@ -449,9 +462,11 @@ impl Load<'_> {
 
     /// All of an object has come to the client, which asks for the next one.
     pub(crate) fn ended_near(&mut self, object: usize) {
+        let clock = self.clock();
         let Some(near) = self.near.filter(|_| self.answers_near()) else { return };
         let Legs { legs, come, .. } = &mut self.buffers.legs;
         let Some(leg) = come[object].leg.and_then(|leg| legs.get_mut(leg)) else { return };
+        leg.rested = clock;
         (leg.is_busy, leg.state) = (false, if near.http == Http::Http10 { State::Closed } else { State::Up });
         let host = leg.host;
         self.ask_waiting(host);
