@@ -446,3 +446,16 @@ fn pages_of_more_parts_than_a_gateway_pushes_take_as_long_as_predicted() {
         }
     }
 }
+
+/// The terminal passes CONNECT on at once: the gateway connects while the client's first bytes are on their way across the lan or a slow way up.
+#[test]
+fn the_gateway_connects_before_the_clients_first_bytes_come() {
+    let lan = ["lan.delay=50 ms", "wan.delay=50 ms", "page.objects=1", "page.size=1 kB"];
+    let slow = ["link.up.rate=128 kbit/s", "wan.delay=50 ms", "http.tls=1.3", "page.objects=1", "page.size=1 kB"];
+    let short = ["link.down.delay=5 ms", "link.up.delay=5 ms", "link.down.rate=2 Mbit/s", "wan.delay=20 ms"];
+    let short = [&slow[..], &short].concat();
+    for assignments in [&lan[..], &slow, &short] {
+        let off = from_predicted(Architecture::Tunnel, assignments);
+        assert!(off.abs() < 0.005, "{assignments:?}: {:.2} % off", off * 100.0);
+    }
+}

@@ -17,7 +17,7 @@
 //!
 //! Assumed throughout: proxies take no more time than Linux's programs; what the client says crosses the lan before it waits for the link, whose own
 //! windows do not wait for the lan, but for those of a prefetcher at the gateway, of whose round trips it is part; a handshake that the terminal answers
-//! takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), and what is asked for then waits at the terminal for the link's own,
+//! takes the lan's round trip, two of them if the client asks for a tunnel (CONNECT), which the terminal passes on at once, and what is asked for then waits at the terminal for the link's own,
 //! which begins once the client's is over; keys (TLS) are agreed on between client and server, and what they or later versions of HTTP hide
 //! from boxes is passed on as it is: `accelerated` is `tunnel`, `prefetch-2013` is `split`, `prefetch-conventional` a relay where its box is, and over
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
@@ -184,6 +184,8 @@ impl Parameters {
     /// The client asks the terminal for each connection (RFC 9110 §9.3.6: CONNECT).
     fn tunnel(scenario: &Scenario, settings: &ProxySettings) -> Self {
         let mut parameters = Self::split(scenario).within(1).answered_near(scenario, 2);
+        // The request to connect goes on while the client hears that it has come.
+        parameters.delays.asking = Some(handshake(&scenario.lan, &scenario.tcp) + parameters.delays.ahead);
         if let Some(near) = &mut parameters.near {
             near.answered = CONNECT_BYTES[1];
         }

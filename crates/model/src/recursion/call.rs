@@ -38,8 +38,8 @@ pub(crate) struct Call {
     /// Rounds of TLS that are over, and what has arrived of the server's flight in the present one.
     tls_done: usize,
     tls_bytes: u64,
-    /// Something has been asked over it.
-    has_asked: bool,
+    /// When a gateway that was asked to connect to its server has done so.
+    pub(crate) reached: Option<Ticks>,
     /// The server has been asked for something, and has its last response ready then.
     pub(crate) has_answered: bool,
     pub(crate) last_ready: Ticks,
@@ -59,7 +59,7 @@ impl Call {
             rested: at,
             tls_done: 0,
             tls_bytes: 0,
-            has_asked: false,
+            reached: None,
             has_answered: false,
             last_ready: Ticks::ZERO,
             behind,
@@ -172,11 +172,32 @@ impl Load<'_> {
                 self.say_hello(place);
             }
         }
+        match self.parameters.delays.asking.map(Ticks::of) {
+            Some(asking) if asking > Ticks::ZERO => self.plan(self.now + asking, Planned::Tell { call: place }),
+            Some(_) => self.tell(place),
+            None => {}
+        }
         match self.parameters.delays.opening.map(Ticks::of) {
             Some(answered) if answered > Ticks::ZERO => self.plan(self.now + answered, Planned::Connect { place }),
             None if !self.parameters.is_established => {}
             Some(_) | None => self.go_on(place),
         }
+    }
+
+    /// The box near the client, which was asked to connect, asks the gateway to, before it has anything to pass on.
+    pub(crate) fn tell(&mut self, call: usize) {
+        let place = self.carrier(call, Side::Client, OPENING);
+        let connection = &mut self.buffers.connections[place];
+        connection.asked.push_back(Exchange { content: Content::Keys { call }, request: OPENING, response: 0 });
+        connection.frame = (call, self.now, 0);
+        connection.client.write(OPENING);
+        self.flush(place, Side::Client);
+    }
+
+    /// How long the first that is asked over a call waits for a connection to the server.
+    pub(crate) fn connecting(&self, call: usize) -> Ticks {
+        let connection = Ticks::of(self.parameters.delays.connection);
+        self.buffers.calls[call].reached.map_or(connection, |reached| reached.since(self.clock()))
     }
 
     /// The handshake's first packet leaves.
@@ -259,9 +280,6 @@ impl Load<'_> {
     /// It is said at the client's end of the connections; whether it has left. Where calls share connections all of one instant leaves together.
     pub(crate) fn say(&mut self, call: usize, exchange: Exchange) -> bool {
         let in_frames = self.parameters.has_frames() && self.parameters.carriers() > 0;
-        let is_first = in_frames && !core::mem::replace(&mut self.buffers.calls[call].has_asked, true);
-        let opening = if is_first { OPENING } else { 0 };
-        let exchange = Exchange { request: exchange.request + opening, ..exchange };
         let place = self.carrier(call, Side::Client, exchange.request);
         let connection = &mut self.buffers.connections[place];
         if in_frames {

@@ -57,6 +57,8 @@ pub(crate) enum Planned {
     Hello { place: usize },
     /// It passes on what the client asks.
     Say { call: usize, exchange: Exchange },
+    /// It asks the far end to connect.
+    Tell { call: usize },
     /// The box that has connections up has answered.
     Connect { place: usize },
     /// Send the next packet of what is pushed apart.
@@ -330,6 +332,7 @@ impl<'a> Load<'a> {
                     return;
                 }
             }
+            Planned::Tell { call } => self.tell(call),
             Planned::Connect { place } => self.connected(place),
             Planned::Content => self.send_content(),
             Planned::Missing { object } => self.await_missing(object),

@@ -217,6 +217,9 @@ pub struct Delays {
     /// From the client's asking for a connection to the answer of a box near it, which takes what is asked over it from then on; without
     /// one the far end answers.
     pub opening: Option<Duration>,
+    /// From the client's asking for a connection to the box's asking the far end to connect; without one the far end connects when the first that is
+    /// asked has come.
+    pub asking: Option<Duration>,
     /// The way there and back between the client and a box near it where the connections of the modelled path end: what the client says is so
     /// much later in them than by its own clock, by which theirs is told as far ahead as what they bring takes to the client.
     pub ahead: Duration,

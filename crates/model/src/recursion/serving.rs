@@ -20,6 +20,10 @@ impl Load<'_> {
             connection.request_bytes -= exchange.request;
             connection.asked.pop_front();
             let generation = connection.generation;
+            if let Exchange { content: Content::Keys { call }, response: 0, .. } = exchange {
+                self.buffers.calls[call].reached = Some(self.clock() + Ticks::of(self.parameters.delays.connection));
+                continue;
+            }
             self.note_crossed(exchange.content, Side::Client, exchange.request);
             self.speak_behind(self.call_of(exchange.content).unwrap_or(place));
             let delay = match exchange.content {
@@ -54,7 +58,7 @@ impl Load<'_> {
     fn keys_delay(&mut self, call: usize) -> Ticks {
         let delays = &self.parameters.delays;
         let was_used = core::mem::replace(&mut self.buffers.calls[call].has_answered, true);
-        Ticks::of(delays.tls) + if was_used { Ticks::ZERO } else { Ticks::of(delays.connection) }
+        Ticks::of(delays.tls) + if was_used { Ticks::ZERO } else { self.connecting(call) }
     }
 
     /// How long the response of `object` is in the making; those of one call come in the order of their requests, unless they take
@@ -66,12 +70,13 @@ impl Load<'_> {
         let delays = &self.parameters.delays;
         let mut delay = Ticks::of(delays.response) + self.workload.think(object);
         let call = self.call_of(Content::Object(object)).unwrap_or(place);
+        let connecting = self.connecting(call);
         let call = &mut self.buffers.calls[call];
         let was_used = core::mem::replace(&mut call.has_answered, true);
         let is_read = self.parameters.reads_requests();
         let is_first = if is_read { self.buffers.browser.objects[object].is_first } else { !was_used };
         if is_first {
-            delay += Ticks::of(delays.connection);
+            delay += connecting;
         }
         if object == 0 {
             delay += Ticks::of(delays.document);

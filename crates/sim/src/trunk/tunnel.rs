@@ -1,6 +1,6 @@
 //! farhop's tunnel without any knowledge of what it carries: what a client sends after `CONNECT`.
 //!
-//! The terminal says yes at once; the request to connect crosses the link with the client's first bytes behind it. Each leg over the
+//! The terminal says yes at once, and the request to connect crosses the link ahead of the client's first bytes. Each leg over the
 //! link is a flow of its terminal's [`Tube`].
 
 use super::tube::{Heard, Limits, Mark, Tube};
