@@ -222,8 +222,9 @@ impl Endpoint {
         if !self.rests {
             self.sender.open();
         }
-        if segment.syn && segment.acknowledgment.is_none() && self.receiver.is_open() {
-            self.sender.repeat_handshake(now);
+        let asks_again = segment.syn && segment.acknowledgment.is_none() && self.receiver.is_open();
+        if asks_again && !self.sender.repeat_handshake(now) {
+            return;
         }
         if segment.syn && !self.ecn {
             // RFC 3168 §6.1.1: ECE and CWR on the SYN, ECE alone on its answer.

@@ -284,13 +284,18 @@ impl Sender {
     }
 
     /// The other side asks again to connect: it has not heard the answer, which goes again (tcp_check_req(), 4.4BSD's syncache), and its timer
-    /// runs anew; unless it has just gone, as that ran out.
-    pub(crate) fn repeat_handshake(&mut self, now: Instant) {
-        if !self.is_established() && self.next > Sequence::SYN && self.usage.idle(now) > Duration::ZERO {
-            self.timer = None;
-            self.scoreboard.lose_first();
-            self.repeat_now = true;
+    /// runs anew. Returns false if it has just gone, as that ran out: then nothing more is to be said.
+    pub(crate) fn repeat_handshake(&mut self, now: Instant) -> bool {
+        if self.is_established() || self.next == Sequence::SYN {
+            return true;
         }
+        if self.scoreboard.first_sent() == Some(now) {
+            return false;
+        }
+        self.timer = None;
+        self.scoreboard.lose_first();
+        self.repeat_now = true;
+        true
     }
 
     /// tcp_enter_loss().

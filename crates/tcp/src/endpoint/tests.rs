@@ -491,3 +491,18 @@ fn who_asks_again_to_connect_is_answered_again() {
         assert!(!segments(&mut client).is_empty(), "{profile:?}: it acknowledges, and is connected");
     }
 }
+
+/// Both ends' timers run in phase where a round trip is longer than the first timeout.
+#[test]
+fn an_answer_that_its_timer_has_just_repeated_is_not_repeated_again() {
+    for (profile, timeout) in [(Profile::Rfc, 1000), (Profile::Bsd1997, 3000)] {
+        let config = TcpConfig::of(profile);
+        let mut client = Endpoint::connect(at(0), &config).expect("NewReno is there");
+        let mut server = Endpoint::listen(&config).expect("NewReno is there");
+        let syn = segments(&mut client).remove(0);
+        for ms in [2000, 2000 + timeout] {
+            server.handle_segment(at(ms), &syn);
+            assert_eq!(transmit_times(&mut server), [at(ms)], "{profile:?}");
+        }
+    }
+}
