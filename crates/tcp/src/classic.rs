@@ -1,6 +1,6 @@
 //! Loss and repair without SACK as the RFCs have it (Linux: [`super::emulated`]): fast retransmit and fast recovery of RFC 5681 §3.2, with NewReno's partial acknowledgements
 //! (RFC 6582 §3.2) unless plain Reno is asked for. The window's inflation by duplicate ACKs is kept as the equivalent account of
-//! segments that have left the network. Limited transmit (RFC 3042) is that account outside of recovery.
+//! segments that have left the network. Limited transmit (RFC 3042) is that account of the first two outside of recovery.
 //!
 //! Left out: the variants of RFC 6582 §4 for the retransmission timer in recovery (here: the "slow-but-steady" one).
 

@@ -6,6 +6,9 @@ use crate::recovery::Phase;
 use crate::send_buffer::{Filling, SendBuffer};
 use farhop_units::Bytes;
 
+/// RFC 3042 §2: outside of recovery the first two duplicates let a new segment out each, two beyond the window at most.
+const LIMITED_TRANSMIT: u64 = 2;
+
 impl Sender {
     /// The application fills the send buffer, unless it waits for room in it.
     pub(super) fn accept(&mut self) {
@@ -122,7 +125,13 @@ impl Sender {
 
     /// Bytes in the network, duplicate acknowledgements taken into account.
     pub(crate) fn in_network(&self) -> Bytes {
-        let left = if self.behavior.limited_transmit || self.phase == Phase::Recovery { self.duplicates } else { 0 };
+        let left = if self.behavior.emulates_sack || self.phase == Phase::Recovery {
+            self.duplicates
+        } else if self.behavior.limited_transmit {
+            self.duplicates.min(LIMITED_TRANSMIT)
+        } else {
+            0
+        };
         self.scoreboard.in_flight().saturating_sub(self.mss * left)
     }
 

@@ -37,6 +37,8 @@ use reduction::Reduction;
 
 /// RFC 5681 §3.2: arrivals behind a hole that mean a loss.
 const DUPLICATES: u64 = 3;
+/// RFC 3042 §2: outside of recovery the first two duplicates let a new segment out each, two beyond the window at most.
+const LIMITED_TRANSMIT: u64 = 2;
 
 /// Where a sender stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,11 +207,17 @@ impl Repair {
         }
     }
 
-    /// Bytes in the network; each duplicate acknowledgement says that one more segment has left it.
+    /// Bytes in the network; each duplicate acknowledgement says that one more segment has left it, of which outside of recovery two count by
+    /// the RFCs.
     fn in_network(&self) -> u64 {
-        let counts = self.habits.limited_transmit || self.phase == Phase::Recovery;
-        let left = if counts { self.duplicates * self.mss } else { 0 };
-        self.board.in_flight().saturating_sub(left)
+        let left = if self.habits.emulates_sack || self.phase == Phase::Recovery {
+            self.duplicates
+        } else if self.habits.limited_transmit {
+            self.duplicates.min(LIMITED_TRANSMIT)
+        } else {
+            0
+        };
+        self.board.in_flight().saturating_sub(left * self.mss)
     }
 
     /// RFC 5681 §2; Linux takes the window.

@@ -147,3 +147,22 @@ fn a_repair_of_the_rfcs_begins_beyond_what_the_last_one_had_on_the_way() {
     duplicates(&mut sender, 1410, first + 1, 4);
     assert_eq!(sender.phase, Phase::Recovery);
 }
+
+#[test]
+fn by_the_rfcs_two_duplicates_let_something_out_and_no_more() {
+    for (profile, leaves) in [(Profile::Rfc, 2), (Profile::Bsd1997, 0)] {
+        let config =
+            TcpConfig { congestion: Congestion::NewReno, sack: false, initial_window: 10, ..TcpConfig::of(profile) };
+        let mut sender = open(&config);
+        let first = sent(&mut sender, at(100)).len() as u64;
+        sender.time_out(at(1200));
+        assert_eq!(sent(&mut sender, at(1200)), [0]);
+        acknowledge(&mut sender, at(1300), first, None);
+        sent(&mut sender, at(1300));
+        // What has arrived before the timeout draws these: no repair begins.
+        let leave = duplicates(&mut sender, 1310, first, 20).concat();
+        assert_eq!((leave.len(), sender.phase), (leaves, Phase::Open), "{profile:?}");
+        let outstanding = sender.next - sender.unacknowledged;
+        assert!(outstanding <= sender.congestion.window() + sender.mss * 2, "{profile:?}: {outstanding}");
+    }
+}
