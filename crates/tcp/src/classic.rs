@@ -65,17 +65,26 @@ fn count_duplicate(sender: &mut Sender) {
         return;
     }
     sender.duplicates += 1;
-    // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused.
-    let fresh = sender.plain_reno || sender.unacknowledged > sender.recover;
-    let may_enter = matches!(sender.phase, Phase::Open | Phase::Reduction);
-    if may_enter && fresh && sender.duplicates >= DUPLICATE_THRESHOLD as u64 {
+    // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused. A mark that reduces the window is heard beyond that, and
+    // repeats nothing.
+    let may_enter = match sender.phase {
+        Phase::Open => sender.plain_reno || sender.unacknowledged > sender.recover,
+        Phase::Reduction => true,
+        Phase::Recovery | Phase::Loss => false,
+    };
+    if may_enter && sender.duplicates >= DUPLICATE_THRESHOLD as u64 {
         enter(sender);
     }
 }
 
+/// RFC 3168 §6.1.2: the window shrinks once for what was on the way when a mark was heard, and again if the segment is lost that tells of that.
 fn enter(sender: &mut Sender) {
-    let size = sender.flight_size();
-    sender.congestion.on_loss(size);
+    let is_reduced = sender.phase == Phase::Reduction && sender.unacknowledged < sender.recover;
+    if !is_reduced {
+        let size = sender.flight_size();
+        sender.congestion.on_loss(size);
+        sender.announce_reduction = true;
+    }
     sender.phase = Phase::Recovery;
     sender.recover = sender.next;
     sender.scoreboard.lose_first();

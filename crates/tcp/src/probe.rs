@@ -94,6 +94,7 @@ impl Sender {
         } else if self.unacknowledged > end {
             self.probe = None;
             self.congestion.on_loss(self.flight_size());
+            self.announce_reduction = true;
         }
     }
 }

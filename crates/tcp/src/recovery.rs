@@ -301,11 +301,12 @@ impl Sender {
     /// tcp_enter_loss().
     fn enter_loss(&mut self, now: Instant) {
         let repairing = matches!(self.phase, Phase::Recovery | Phase::Loss);
-        // Once per window of data; by the RFCs also when a fast recovery fails.
+        // Once per window of data (RFC 3168 §6.1.2 of one that was marked); by the RFCs also when a fast recovery fails.
         let reduces = match self.phase {
             Phase::Open => true,
             Phase::Loss => self.timeouts == 0,
-            Phase::Recovery | Phase::Reduction => !self.behavior.counts_segments || self.unacknowledged >= self.recover,
+            Phase::Recovery => !self.behavior.counts_segments || self.unacknowledged >= self.recover,
+            Phase::Reduction => self.unacknowledged >= self.recover,
         };
         self.scoreboard.lose_all(now, self.behavior.rack);
         if reduces {
@@ -320,7 +321,7 @@ impl Sender {
             ..self.scoreboard.rate.as_ref().map(|rate| rate.totals(now)).unwrap_or_default()
         });
         self.congestion.set_window(self.in_network() + self.mss);
-        self.reduction = None;
+        (self.reduction, self.announce_reduction) = (None, true);
         self.needless.frto = self.behavior.undo && (!repairing || self.timeouts > 0);
         self.new_first = false;
         self.timeouts += 1;

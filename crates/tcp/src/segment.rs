@@ -64,7 +64,7 @@ pub struct Segment {
     pub push: bool,
     /// The receiver has seen marks (RFC 3168 §6.1.3: ECE); on a SYN, ECN is wanted.
     pub ece: bool,
-    /// The sender has reduced its window for marks (RFC 3168 §6.1.2: CWR).
+    /// The sender has reduced its window, for whatever reason (RFC 3168 §6.1.2: CWR).
     pub cwr: bool,
     /// The IP header's ECN field.
     pub codepoint: Codepoint,

@@ -176,10 +176,12 @@ impl Sender {
     /// tcp_init_cwnd_reduction(): the controller says how far, the acknowledgements how fast.
     fn begin_reduction(&mut self) {
         self.probe = None;
-        if self.reduction.is_some() {
+        // One that models the path has no share of it to be sent, but reduces once, too.
+        if self.reduction.is_some() || self.phase == Phase::Reduction {
             return;
         }
         self.recover = self.next;
+        self.announce_reduction = true;
         let (window, from) = (self.congestion.window(), self.flight_size());
         self.congestion.on_loss(from);
         if !self.congestion.models_the_path() {
@@ -237,17 +239,18 @@ impl Sender {
         })
     }
 
-    /// RFC 3168 §6.1.2: the network has marked; the window shrinks as for a loss, once per window of data.
+    /// RFC 3168 §6.1.2: the network has marked; the window shrinks as for a loss, once per window of data. Of a mark that is told until what was
+    /// sent after the last reduction has arrived the sender has thought already; Linux looks at its phase alone (tcp_enter_cwr()).
     pub(crate) fn reduce_for_mark(&mut self) {
-        if self.phase != Phase::Open {
+        let is_known = !self.behavior.counts_segments && self.unacknowledged <= self.recover;
+        if self.phase != Phase::Open || is_known {
             return;
         }
         self.needless.undo = None;
-        self.announce_reduction = true;
         if self.counts_arrivals() {
             self.begin_reduction();
         } else {
-            self.recover = self.next;
+            (self.recover, self.announce_reduction) = (self.next, true);
             let size = self.flight_size();
             self.congestion.on_loss(size);
         }

@@ -70,7 +70,7 @@ pub(crate) struct Sender {
     pub(crate) repeat_now: bool,
     /// Until the next acknowledgement new data goes out before what is lost (F-RTO).
     pub(crate) new_first: bool,
-    /// The receiver is to be told that the window was reduced for a mark (RFC 3168: CWR).
+    /// The receiver is to be told that the window was reduced, for a mark, a loss or a timeout (RFC 3168 §6.1.2: CWR).
     pub(crate) announce_reduction: bool,
     /// A probe of a closed window is due.
     probe_window: bool,

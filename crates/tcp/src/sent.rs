@@ -11,7 +11,7 @@ pub(crate) struct Piece {
     pub(crate) syn: bool,
     pub(crate) fin: bool,
     pub(crate) push: bool,
-    /// RFC 3168: the window was reduced for a mark.
+    /// RFC 3168 §6.1.2: the window was reduced before this was first sent.
     pub(crate) cwr: bool,
     /// It is sent again.
     pub(crate) again: bool,

@@ -100,10 +100,11 @@ impl Sender {
         self.needless.undo = Some(Undo { marker: self.unacknowledged, needed, window, threshold, is_final });
     }
 
-    /// Takes the reduction back (tcp_undo_cwnd_reduction()).
+    /// Takes the reduction back, and tells nobody of it any more (tcp_undo_cwnd_reduction()).
     fn undo(&mut self) {
         if let Some(undo) = self.needless.undo.take().filter(|undo| !undo.is_final) {
             self.congestion.undo(undo.window, undo.threshold);
+            self.announce_reduction = false;
         }
         self.reduction = None;
     }

@@ -1,5 +1,6 @@
 //! What the sender's parts tell each other.
 
+mod marks;
 mod without_sack;
 
 use super::*;
