@@ -137,6 +137,8 @@ pub(crate) struct Behavior {
     pub(crate) linear_syn_timeouts: u32,
     /// Handshake retransmissions that leave the initial window alone (RFC 5681 §3.1 allows none).
     pub(crate) tolerated_handshake_losses: u32,
+    /// A SYN that is repeated does not ask for ECN any more (`tcp_ecn_fallback`); RFC 3168 §6.1.1.1 allows that.
+    pub(crate) ecn_falls_back: bool,
 }
 
 /// A profile without and with SACK, and each with its first acknowledgement delayed and at once.
@@ -206,6 +208,7 @@ impl Behavior {
             limits_send_buffer: true,
             linear_syn_timeouts: 4,
             tolerated_handshake_losses: 1,
+            ecn_falls_back: true,
         }
     }
 
@@ -241,6 +244,7 @@ impl Behavior {
             limits_send_buffer: false,
             linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
+            ecn_falls_back: false,
         }
     }
 
@@ -275,6 +279,7 @@ impl Behavior {
             limits_send_buffer: false,
             linear_syn_timeouts: 0,
             tolerated_handshake_losses: 0,
+            ecn_falls_back: false,
         }
     }
 }

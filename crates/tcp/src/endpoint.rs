@@ -423,7 +423,8 @@ impl Endpoint {
         (segment.syn, segment.fin, segment.push) = (piece.syn, piece.fin, piece.push);
         if piece.syn {
             segment.options = self.sender.behavior.syn_options;
-            (segment.ece, segment.cwr) = (if opens { self.wants_ecn } else { self.ecn }, opens && self.wants_ecn);
+            let asks = opens && self.wants_ecn && !(piece.again && self.sender.behavior.ecn_falls_back);
+            (segment.ece, segment.cwr) = (if opens { asks } else { self.ecn }, asks);
         } else if self.ecn && piece.payload > Bytes::ZERO && !piece.again {
             (segment.cwr, segment.codepoint) = (piece.cwr, Codepoint::Capable);
         }

@@ -506,3 +506,19 @@ fn an_answer_that_its_timer_has_just_repeated_is_not_repeated_again() {
         }
     }
 }
+
+/// RFC 3168 §6.1.1.1: somebody on the way may drop SYNs that ask.
+#[test]
+fn a_syn_that_linux_repeats_does_not_ask_for_marks() {
+    for (profile, asks) in [(Profile::Linux, false), (Profile::Rfc, true), (Profile::Bsd1997, true)] {
+        let config = TcpConfig { ecn: true, ..TcpConfig::of(profile) };
+        let mut client = Endpoint::connect(at(0), &config).expect("its congestion control is there");
+        let mut server = Endpoint::listen(&config).expect("it is there");
+        let due = client.next_timeout().expect("a timer runs");
+        client.handle_timeout(due);
+        let syns = segments(&mut client);
+        assert_eq!(syns.iter().map(|syn| syn.ece && syn.cwr).collect::<Vec<_>>(), [true, asks], "{profile:?}");
+        server.handle_segment(due, &syns[1]);
+        assert_eq!(segments(&mut server)[0].ece, asks, "{profile:?}");
+    }
+}
