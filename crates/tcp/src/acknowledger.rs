@@ -25,6 +25,8 @@ const COMPRESSION: Duration = Duration::from_millis(1);
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 const COMPRESSION_SHARE: u32 = 20;
 const MOST_COMPRESSED: u32 = 44;
+/// Acknowledged one by one after a mark.
+const ALARMED: u32 = 2;
 
 /// Data that arrived in order.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +39,8 @@ pub(crate) struct Arrival<'a> {
     /// The receive window's offer has grown with these bytes; and what it is.
     pub(crate) window_grew: bool,
     pub(crate) window: Bytes,
+    /// What its IP header says of congestion makes Linux quick ([`Acknowledger::alarm`]).
+    pub(crate) alarms: bool,
     /// The receiver's own retransmission timeout, and its smoothed round-trip time: seldom asked for, and elsewhere in memory.
     pub(crate) trip: &'a RttEstimator,
 }
@@ -126,13 +130,40 @@ impl Acknowledger {
         self.held_back > 0
     }
 
-    /// What has arrived before arrived again (tcp_enter_quickack_mode()).
+    /// What has arrived before arrived again.
     pub(crate) fn arrived_again(&mut self, now: Instant, window: Bytes, mss: Bytes) {
         if let AckPolicy::Linux { quick } = self.behavior.ack {
-            self.quick = self.quick.max(quick_segments(window, mss, quick));
-            (self.interactive, self.delay) = (false, ATO_MIN);
+            self.hurry(window, mss, quick);
         }
         self.demand(now);
+    }
+
+    /// A mark has arrived: the sender hears of it at once; of Linux when that is an [alarm](Self::alarm).
+    pub(crate) fn hear_of_mark(&mut self, now: Instant) {
+        if !matches!(self.behavior.ack, AckPolicy::Linux { .. }) {
+            self.demand(now);
+        }
+    }
+
+    /// The sender has reduced its window, which may be of one segment now, so that Linux does not let it wait (tcp_ecn_accept_cwr()).
+    pub(crate) fn hear_of_reduction(&mut self, now: Instant) {
+        if matches!(self.behavior.ack, AckPolicy::Linux { .. }) {
+            self.demand(now);
+        }
+    }
+
+    /// The first mark since the sender has reduced its window, or what is not capable of one though others were, as repetitions are not: Linux
+    /// acknowledges two segments one by one (__tcp_ecn_check_ce()).
+    pub(crate) fn alarm(&mut self, window: Bytes, mss: Bytes) {
+        if matches!(self.behavior.ack, AckPolicy::Linux { .. }) {
+            self.hurry(window, mss, ALARMED);
+        }
+    }
+
+    /// tcp_enter_quickack_mode().
+    fn hurry(&mut self, window: Bytes, mss: Bytes, most: u32) {
+        self.quick = self.quick.max(quick_segments(window, mss, most));
+        (self.interactive, self.delay) = (false, ATO_MIN);
     }
 
     /// Data arrived in order.
@@ -153,6 +184,9 @@ impl Acknowledger {
     /// tcp_event_data_recv() and __tcp_ack_snd_check().
     fn linux(&mut self, arrival: Arrival<'_>, quick: u32) -> Instant {
         self.adapt(arrival, quick);
+        if arrival.alarms {
+            self.alarm(arrival.window, arrival.mss);
+        }
         if arrival.window_grew {
             self.window_grew();
         }
@@ -255,7 +289,16 @@ mod tests {
 
     fn arrival(ms: u64, unacknowledged: Bytes, push: bool) -> Arrival<'static> {
         let now = Instant::START + Duration::from_millis(ms);
-        Arrival { now, unacknowledged, mss: MSS, push, window_grew: false, window: Bytes::kb(64), trip: trip() }
+        Arrival {
+            now,
+            unacknowledged,
+            mss: MSS,
+            push,
+            window_grew: false,
+            window: Bytes::kb(64),
+            alarms: false,
+            trip: trip(),
+        }
     }
 
     /// Delay of the acknowledgement for a single full segment at `ms`, in ms; zero is at once.

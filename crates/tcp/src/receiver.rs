@@ -42,6 +42,8 @@ pub(crate) struct Receiver {
     sack: bool,
     /// A mark has arrived that the other side has not yet answered.
     marked: bool,
+    /// Something has arrived that marks are possible on.
+    capable: bool,
     finished: bool,
     pub(crate) acks: Acknowledger,
     /// Arrived twice, not yet told.
@@ -61,6 +63,7 @@ impl Receiver {
             waiting: OutOfOrder::new(behavior.remembered_blocks),
             twice: None,
             marked: false,
+            capable: false,
             fin: None,
             finished: false,
             acks: Acknowledger::new(behavior),
@@ -114,7 +117,7 @@ impl Receiver {
         }
         let Some(expected) = self.expected else { return Received::default() };
         self.note_timestamp(segment);
-        self.note_mark(now, segment);
+        let alarms = self.note_mark(now, segment);
         self.window.hear(segment);
         if segment.is_pure_ack() {
             if segment.sequence.next() == expected {
@@ -139,6 +142,9 @@ impl Receiver {
         let received = self.accept(expected, segment);
         // RFC 5681 §4.2: out of order, a repetition, or filling a hole; marks are not delayed either.
         if segment.sequence > expected && segment.payload > Bytes::ZERO && !received.finished {
+            if alarms {
+                self.acks.alarm(self.window.promised(expected), self.mss);
+            }
             let rtt = self.window.round_trip().unwrap_or_default();
             self.acks.out_of_order(now, expected, trip.smoothed().map_or(rtt, |smoothed| smoothed.min(rtt)));
         } else if segment.end() <= expected && segment.payload > Bytes::ZERO {
@@ -148,17 +154,29 @@ impl Receiver {
         }
         if received.bytes > Bytes::ZERO {
             self.window.note_received(received.bytes);
-            self.note_data(now, segment, trip);
+            self.note_data(now, segment, alarms, trip);
         }
         received
     }
 
-    /// RFC 3168 §6.1.3: a mark is told until the sender says that it has reduced its window.
-    fn note_mark(&mut self, now: Instant, segment: &Segment) {
-        self.marked &= !segment.cwr;
-        if segment.codepoint == Codepoint::Experienced {
-            self.marked = true;
-            self.acks.demand(now);
+    /// RFC 3168 §6.1.3: a mark is told until the sender says that it has reduced its window. Returns whether that makes Linux quick
+    /// ([`Acknowledger::alarm`]).
+    fn note_mark(&mut self, now: Instant, segment: &Segment) -> bool {
+        if segment.cwr && !segment.syn {
+            self.marked = false;
+            self.acks.hear_of_reduction(now);
+        }
+        match segment.codepoint {
+            Codepoint::NotCapable => self.capable,
+            Codepoint::Capable => {
+                self.capable = true;
+                false
+            }
+            Codepoint::Experienced => {
+                self.capable = true;
+                self.acks.hear_of_mark(now);
+                !core::mem::replace(&mut self.marked, true)
+            }
         }
     }
 
@@ -208,13 +226,13 @@ impl Receiver {
         self.waiting.furthest().map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
     }
 
-    fn note_data(&mut self, now: Instant, segment: &Segment, trip: &RttEstimator) {
+    fn note_data(&mut self, now: Instant, segment: &Segment, alarms: bool, trip: &RttEstimator) {
         let Some(expected) = self.expected else { return };
         let (push, waiting) = (segment.push, self.waiting_span());
         let window_grew = self.window.data_arrived(now, segment.payload, expected, waiting);
         let unacknowledged = expected - self.told;
         let (mss, window) = (self.mss, self.window.promised(expected));
-        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, trip };
+        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, alarms, trip };
         self.acks.data_arrived(arrival);
     }
 
@@ -327,6 +345,39 @@ mod tests {
         assert!(ack(&mut receiver).ece && ack(&mut receiver).ece);
         bytes(&mut receiver, &Segment { cwr: true, ..data(10, 10) });
         assert!(!ack(&mut receiver).ece);
+    }
+
+    #[test]
+    fn linux_is_quick_at_a_first_mark_at_a_repetition_and_at_what_tells_of_a_reduction() {
+        use Codepoint::{Capable, Experienced, NotCapable};
+        let arrivals = [
+            (Capable, false),
+            (Experienced, false),
+            (Capable, false),
+            (Capable, false),
+            (Experienced, false),
+            (Capable, true),
+            (Experienced, false),
+            (Capable, false),
+            (NotCapable, false),
+            (Capable, false),
+            (Capable, false),
+        ];
+        // Those of them that are acknowledged at once.
+        let quick = |profile| -> Vec<usize> {
+            let mut receiver = open_with(&TcpConfig { first_ack: FirstAck::Delayed, ..TcpConfig::of(profile) });
+            ack(&mut receiver);
+            let mut is_quick = |from: usize| {
+                let (codepoint, cwr) = arrivals[from];
+                bytes(&mut receiver, &Segment { codepoint, cwr, ..data(from as u64 * 10, 10) });
+                let due = receiver.ack_due();
+                ack(&mut receiver);
+                due == Some(Instant::START)
+            };
+            (0..arrivals.len()).filter(|from| is_quick(*from)).collect()
+        };
+        assert_eq!(quick(Profile::Linux), [1, 2, 5, 6, 7, 8, 9]);
+        assert_eq!(quick(Profile::Rfc), [1, 4, 6], "each mark");
     }
 
     #[test]
