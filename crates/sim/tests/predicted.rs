@@ -55,6 +55,18 @@ fn at_a_set_rate_a_page_takes_as_long_as_predicted() {
     }
 }
 
+/// RFC 7323 §2.2: ten segments of this size are more than a SYN offers room for.
+#[test]
+fn what_is_posted_waits_for_more_room_than_a_syn_offers() {
+    let table = "page.table=name,type,bytes,offset_of_reference_in_html,request_bytes,method\n\
+                 index.html,text/html,4000,0,,\nup.json,application/json,2000,1200,300000,POST\n";
+    let tcp = ["tcp.profile=rfc", "tcp.mss=8948", "link.up.rate=10 Mbit/s", "link.up.queue=2 MB"];
+    for architecture in [Architecture::Direct, Architecture::Split] {
+        let off = from_predicted(architecture, &[&tcp[..], &["http.version=1.0", table]].concat());
+        assert!(off.abs() < 1e-3, "{architecture}: {:.3} % off", off * 100.0);
+    }
+}
+
 /// Each at its own pace, so that they share the link from the first packet on, and no more of each on the way than its receiver has room
 /// for, which on short paths is not enough to keep the link busy.
 #[test]

@@ -8,7 +8,7 @@ use crate::behavior::Behavior;
 use crate::out_of_order::OutOfOrder;
 use crate::rtt::RttEstimator;
 use crate::sack::MOST_BLOCKS;
-use crate::window::ReceiveWindow;
+use crate::window::{ReceiveWindow, UNSCALED};
 use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
@@ -239,7 +239,9 @@ impl Receiver {
     /// The acknowledgement fields of a segment that goes out now with `payload`.
     pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
         segment.acknowledgment = self.expected;
-        segment.window = self.window.promise(self.expected.unwrap_or_default());
+        let window = self.window.promise(self.expected.unwrap_or_default());
+        // What there is beyond that the next segment says.
+        segment.window = if segment.syn { window.min(UNSCALED) } else { window };
         segment.ece |= self.marked;
         segment.timestamps = Timestamps { value: self.acks.timers.timestamp(now), echo: self.timestamp };
         if self.sack {

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Largest window that can be expressed (RFC 7323 §2.3).
 const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
-/// The most that an unscaled SYN can say: a byte less than half of Linux's initial buffer.
-const UNSCALED: Bytes = Bytes::new(65_535);
+/// The most that a SYN can say, as its window is never scaled (RFC 7323 §2.2): a byte less than half of Linux's initial buffer.
+pub(crate) const UNSCALED: Bytes = Bytes::new(65_535);
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: Bytes = Bytes::new(128);
 /// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.

@@ -23,6 +23,7 @@ use super::skip::Skipping;
 use super::ticks::Ticks;
 use super::timers::Timers;
 use super::way::{Story, Way};
+use super::wire;
 use super::workload::Workload;
 use farhop_scenario::{HEADER_BYTES, Records};
 use std::collections::VecDeque;
@@ -469,7 +470,7 @@ impl<'a> Load<'a> {
         }
         _ = self.programs[Side::Client as usize].reads(now);
         connection.client.heard_hello(now, packet.sent);
-        let offer = connection.server.receiver.offer();
+        let offer = wire::offer_of_answer(self.parameters, &connection.server.receiver);
         connection.client.sender.update_offer(0, offer);
         if self.parameters.http == Http::Http3 {
             // The end of the client's handshake, ahead of its first request.

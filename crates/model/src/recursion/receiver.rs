@@ -15,8 +15,8 @@ const ATO_MIN: Ticks = Ticks::from_millis(40);
 const DELAY_MAX: Ticks = Ticks::from_millis(196);
 /// Largest window that can be expressed (RFC 7323 §2.3).
 const MAX_OFFER: u64 = 1 << 30;
-/// The most that an unscaled SYN can offer.
-const UNSCALED: u64 = 65_535;
+/// The most that a SYN can offer, which is never scaled (RFC 7323 §2.2).
+pub(crate) const UNSCALED: u64 = 65_535;
 /// TCP_INIT_CWND: segments that count as the round before the first.
 const LINUX_FIRST_ROUND: u64 = 10;
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.

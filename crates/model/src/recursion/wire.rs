@@ -7,7 +7,7 @@ use super::habits::Habits;
 use super::load::{HEADERS, Load, Making, Mode};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
 use super::progress::{Cause, Trigger};
-use super::receiver::Ack;
+use super::receiver::{Ack, Receiver, UNSCALED};
 use super::route::Passage;
 use super::sender::Piece;
 use super::ticks::{Pace, Ticks};
@@ -73,12 +73,18 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         server.sender.wait_for_a_hand();
     }
     server.sender.update_offer(0, client.receiver.offer());
-    client.sender.update_offer(0, server.receiver.offer());
+    client.sender.update_offer(0, offer_of_answer(parameters, &server.receiver));
     if mode == Mode::Repairing {
         let models = tcp.congestion == Congestion::Bbr;
         return (client.repairing(tcp, habits, models), server.repairing(tcp, habits, models));
     }
     (client, server)
+}
+
+/// What whoever opens a connection hears first of the room that there is: what TCP's SYN can say.
+pub(super) fn offer_of_answer(parameters: &Parameters, receiver: &Receiver) -> u64 {
+    let has_syns = parameters.control == Control::Tcp && parameters.http != Http::Http3;
+    receiver.offer().min(if has_syns { UNSCALED } else { u64::MAX })
 }
 
 impl Load<'_> {

@@ -522,3 +522,22 @@ fn a_syn_that_linux_repeats_does_not_ask_for_marks() {
         assert_eq!(segments(&mut server)[0].ece, asks, "{profile:?}");
     }
 }
+
+/// RFC 7323 §2.2.
+#[test]
+fn the_window_of_a_syn_is_not_scaled() {
+    for profile in [Profile::Linux, Profile::Rfc, Profile::Bsd1997] {
+        let config = TcpConfig { max_window: Some(Bytes::kb(1000)), ..TcpConfig::of(profile) };
+        let mut client = Endpoint::connect(at(0), &config).expect("its congestion control is there");
+        let mut server = Endpoint::listen(&config).expect("it is there");
+        let syn = segments(&mut client).remove(0);
+        server.handle_segment(at(0), &syn);
+        let answer = segments(&mut server).remove(0);
+        client.handle_segment(at(0), &answer);
+        let next = segments(&mut client).remove(0);
+        assert!(syn.window.max(answer.window) <= Bytes::new(65_535), "{profile:?}");
+        if profile != Profile::Linux {
+            assert_eq!(next.window, Bytes::kb(1000), "{profile:?}");
+        }
+    }
+}
