@@ -1,6 +1,7 @@
 //! From a recording to a page as a graph.
 //!
-//! **What names what.** A redirection names its target. Else the recorded initiator does, then what the `Referer` field names, if that is
+//! **What names what.** A redirection names its target, which is one request: of several redirections to its URL that which was answered nearest to
+//! its beginning led to it. Else the recorded initiator does, then what the `Referer` field names, if that is
 //! part of the page, came before and is HTML, CSS or JavaScript; for want of anything else the document, in the order of time. So there
 //! are no cycles, whatever the recording says. An object begins the page if it is the first document, or the first of the redirections to it.
 //!
@@ -21,6 +22,7 @@
 
 mod naming;
 mod place;
+mod redirections;
 mod sizes;
 
 use super::{Entry, Har, Problem, address};
@@ -28,6 +30,7 @@ use crate::page::{Language, MAX_TIME, Method, Object, Page, PageError, Reference
 use farhop_units::counted;
 use naming::Naming;
 use place::Places;
+use redirections::Redirections;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use thiserror::Error;
@@ -131,8 +134,7 @@ struct Reading<'a> {
     problems: &'a [Problem],
     /// The place of the first content at a URL.
     contents: BTreeMap<&'a str, usize>,
-    /// The place of the first redirection to a URL.
-    redirections: BTreeMap<String, usize>,
+    redirections: Redirections,
     /// The place of the HTML document.
     document: usize,
     counts: Counts,
@@ -170,8 +172,14 @@ impl<'a> Reading<'a> {
         }
         entries.sort_by_key(|timed| timed.started);
         let problems = &har.problems;
-        let mut reading =
-            Self { entries, problems, contents: BTreeMap::new(), redirections: BTreeMap::new(), document: 0, counts };
+        let mut reading = Self {
+            entries,
+            problems,
+            contents: BTreeMap::new(),
+            redirections: Redirections::default(),
+            document: 0,
+            counts,
+        };
         reading.end_at_the_next_navigation();
         reading
     }
@@ -225,14 +233,11 @@ impl<'a> Reading<'a> {
             if entry.is_content() || place == self.document {
                 self.contents.entry(entry.address()).or_insert(place);
             }
-            if let Some(target) = entry.redirects_to() {
-                self.redirections.entry(address(&target).to_owned()).or_insert(place);
-            }
         }
     }
 
     fn draw(mut self) -> Result<Graph, GraphError> {
-        let referrers: Vec<Option<usize>> = (0..self.entries.len()).map(|place| self.referrer(place)).collect();
+        let referrers = self.referrers();
         let round_trips = RoundTrips::of(&self.entries);
         let scheme = self.entries[self.document].entry.url.scheme();
         let mut naming = Naming::new(scheme);
@@ -268,22 +273,33 @@ impl<'a> Reading<'a> {
         Ok(Graph { page: Page::new(objects, naming.hosts)?, is_sealed: scheme == "https", notes })
     }
 
+    /// What named each entry.
+    fn referrers(&mut self) -> Vec<Option<usize>> {
+        let places = 0..self.entries.len();
+        let referrer = |place: usize| {
+            let referrer = self.referrer(place);
+            self.redirections.note(place, &self.entries[place]);
+            referrer
+        };
+        places.map(referrer).collect()
+    }
+
     /// What named the entry at `place`: something before it.
     fn referrer(&mut self, place: usize) -> Option<usize> {
         if place == 0 {
             return None;
         }
         let entry = self.entries[place].entry;
+        let redirection = self.redirections.follow(&self.entries[place]);
         let can_name = |known: Option<&usize>| {
             let by = *known.filter(|by| **by < place)?;
             Language::of(&naming::media_type(self.entries[by].entry)).is_some().then_some(by)
         };
         let at = |url: Option<&str>| can_name(self.contents.get(address(&Url::parse(url?).ok()?)));
-        let redirection = || can_name(self.redirections.get(entry.address()));
         let initiator = || at(entry.initiator.as_ref()?.url.as_deref());
         let referer = || at(entry.request_header("referer"));
         let (evidence, by) = None
-            .or_else(|| Some((Evidence::Redirection, redirection()?)))
+            .or_else(|| Some((Evidence::Redirection, redirection?)))
             .or_else(|| Some((Evidence::Initiator, initiator()?)))
             .or_else(|| Some((Evidence::Referer, referer()?)))
             .unwrap_or((Evidence::Time, if self.document < place { self.document } else { 0 }));

@@ -107,7 +107,7 @@ fn lines(body: &[u8]) -> u64 {
 }
 
 /// When the first and the last byte of a response arrived in the recording.
-fn reception(timed: &Timed<'_>) -> (Duration, Duration) {
+pub(super) fn reception(timed: &Timed<'_>) -> (Duration, Duration) {
     let timings = &timed.entry.timings;
     let before = [timings.blocked, timings.dns, timings.connect, timings.send, timings.wait];
     let first = before.into_iter().flatten().fold(timed.started, Duration::saturating_add);

@@ -86,6 +86,49 @@ fn redirections_to_the_document_begin_the_page() {
 }
 
 #[test]
+fn each_redirection_to_a_url_names_the_request_that_follows_it() {
+    let to = |url: &str| [("/response/status", json!(302)), ("/response/redirectURL", json!(url))];
+    let named = |entries: Value| {
+        let page = graph(&entries).page;
+        let delays: Vec<_> = page.objects.iter().map(|object| object.delay.as_millis()).collect();
+        (referrers(&page), delays)
+    };
+    // Heads come 50 ms after they were asked for.
+    let pixels = named(json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry("https://a.test/p1", "", 100, &to("/pixel")),
+        entry("https://a.test/pixel", "image/png", 150, &[]),
+        entry("https://a.test/p2", "", 1100, &to("/pixel")),
+        entry("https://a.test/pixel", "image/png", 1151, &[]),
+        entry("https://a.test/pixel", "image/png", 2000, &[]),
+    ]));
+    assert_eq!(pixels.0, [None, Some(0), Some(1), Some(0), Some(3), Some(0)], "none is followed twice");
+    assert_eq!(pixels.1[4], 1);
+    let at_once = named(json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry("https://a.test/p1", "", 100, &to("/pixel")),
+        entry("https://a.test/p2", "", 120, &to("/pixel")),
+        entry("https://a.test/pixel", "image/png", 149, &[]),
+        entry("https://a.test/pixel", "image/png", 170, &[]),
+    ]));
+    assert_eq!(at_once.0, [None, Some(0), Some(0), Some(1), Some(2)], "by when they were answered, to the rounding");
+    let cookies = named(json!([
+        entry(DOCUMENT, "", 0, &to(DOCUMENT)),
+        entry(DOCUMENT, "", 50, &to(DOCUMENT)),
+        entry(DOCUMENT, "text/html", 300, &[]),
+    ]));
+    assert_eq!(cookies, (vec![None, Some(0), Some(1)], vec![0, 0, 200]));
+    let round = named(json!([
+        entry(DOCUMENT, "text/html", 0, &[]),
+        entry("https://a.test/a", "", 100, &to("/b")),
+        entry("https://a.test/b", "", 150, &to("/a")),
+        entry("https://a.test/a", "", 200, &to("/b")),
+        entry("https://a.test/b", "text/html", 250, &[]),
+    ]));
+    assert_eq!(round.0, [None, Some(0), Some(1), Some(2), Some(3)]);
+}
+
+#[test]
 fn documents_name_where_their_bodies_do_and_else_where_the_recording_says() {
     let text = format!("{}<img src=\"/i.png\">{}", "x".repeat(72), "\n".repeat(10));
     let body = ("/response/content/text", json!(text));
