@@ -221,7 +221,7 @@ fn read_page(path: &str, files: &Files) -> Result<Page, ParseError> {
     Page::from_csv(&files.read(path, "page", ACCEPTED)?).map_err(page_error)
 }
 
-/// A page of a recording: the first one, or the one that `page.har_page` names.
+/// A page of a recording: the first one with answered requests, or the one that `page.har_page` names.
 fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueError> {
     const KEY: &str = "page.har";
     const ACCEPTED: &str = "a HAR file beside the scenario";
@@ -231,7 +231,8 @@ fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueEr
         Har::parse(text.as_bytes()).map_err(|error| ParseError::new(error.to_string(), ACCEPTED))
     })?;
     let wrong_page = |error: GraphError| {
-        let key = if matches!(error, GraphError::NoPage { .. }) { "page.har_page" } else { KEY };
+        let is_named = document.has("page.har_page") && !matches!(error, GraphError::Page(_));
+        let key = if is_named { "page.har_page" } else { KEY };
         document.refuse(key, ParseError::new(error.to_string(), "a recording of a page with its HTML document"))
     };
     match (har, id) {

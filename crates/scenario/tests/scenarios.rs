@@ -300,7 +300,10 @@ fn recorded_pages_become_lists_with_notes() {
     --set: page.har_page = "third": no page "third" in the recording; accepted: "first", "second"
       accepted: a recording of a page with its HTML document
     "#);
-    assert!(refused("page.har_page=second").contains("p.har\": the recording has no answered HTTP request"));
+    insta::assert_snapshot!(refused("page.har_page=second"), @r#"
+    --set: page.har_page = "second": page "second" of the recording has no answered HTTP request; accepted: at least one, its document, or another page: "first"
+      accepted: a recording of a page with its HTML document
+    "#);
     std::fs::write(folder.path().join("p.har"), "{}").unwrap();
     assert!(refused("title=x").contains("not a HAR file: missing field `log` at line 1 column 2"));
 }

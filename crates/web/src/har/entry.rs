@@ -20,7 +20,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A field's path below the entry, and what is wrong with it.
+/// A field's path below the entry or page, and what is wrong with it.
 pub(super) type Fault = (&'static str, Cow<'static, str>);
 
 /// Reads an entry, with what it had to be read without; or says why it cannot be used. Takes the body's text out of `value`.
@@ -190,17 +190,19 @@ fn calls(stack: Field<'_>) -> impl Iterator<Item = Field<'_>> {
     stacks.flat_map(|stack| stack.get("callFrames").items())
 }
 
-pub(super) fn page(field: Field<'_>, begin: Duration) -> RecordedPage {
+/// Reads a page; nothing can refer to one without an `id`.
+pub(super) fn page(field: Field<'_>, begin: Duration) -> Result<RecordedPage, Fault> {
+    let id = field.get("id").owned().ok_or((".id", "missing; the page is left out".into()))?;
     let timings = field.get("pageTimings");
     let started = field.get("startedDateTime").text().and_then(since_epoch);
-    RecordedPage {
-        id: field.get("id").owned().unwrap_or_default(),
+    Ok(RecordedPage {
+        id,
         title: field.get("title").owned().unwrap_or_default(),
         // A navigation may begin before its first request does; then both begin the recording.
         started: started.map(|started| started.saturating_sub(begin)),
         content_loaded: timings.get("onContentLoad").millis(),
         loaded: timings.get("onLoad").millis(),
-    }
+    })
 }
 
 /// Name and version of a program.

@@ -31,7 +31,6 @@ use json::Field;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::time::Duration;
 use thiserror::Error;
 use url::Url;
@@ -46,7 +45,7 @@ pub struct Har {
     pub creator: Option<String>,
     /// The browser, with its version, where it is not the creator itself.
     pub browser: Option<String>,
-    /// The pages, in the file's order. A proxy records none.
+    /// The pages that have an `id`, in the file's order. A proxy records none.
     pub pages: Vec<RecordedPage>,
     /// The requests, in the file's order.
     pub entries: Vec<Entry>,
@@ -180,6 +179,12 @@ pub struct Problem {
     pub problem: String,
 }
 
+impl Problem {
+    fn new(whole: fmt::Arguments<'_>, (field, problem): entry::Fault) -> Self {
+        Self { field: format!("{whole}{field}"), problem: problem.into_owned() }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.problem)
@@ -242,8 +247,15 @@ impl From<Log> for Har {
             entry.started = entry.started.map(|started| started.saturating_sub(begin));
             entry.timings = entry.timings.with_tls_in_connect(entry.time, is_firefox);
         }
-        let pages = Field::new(&log.pages).items().map(|page| entry::page(page, begin)).collect();
-        Self { creator, browser, pages, entries, problems }
+        let mut pages = Vec::new();
+        let mut of_pages = Vec::new();
+        for (index, page) in Field::new(&log.pages).items().enumerate() {
+            match entry::page(page, begin) {
+                Ok(page) => pages.push(page),
+                Err(fault) => of_pages.push(Problem::new(format_args!("log.pages[{index}]"), fault)),
+            }
+        }
+        Self { creator, browser, pages, entries, problems: [of_pages, problems].concat() }
     }
 }
 
@@ -278,16 +290,13 @@ impl<'de> Visitor<'de> for EntriesVisitor {
             if index == MAX_OBJECTS {
                 return Err(de::Error::custom(format_args!("more than {MAX_OBJECTS} entries")));
             }
-            let problem = |field: &str, problem: Cow<'static, str>| Problem {
-                field: format!("log.entries[{index}]{field}"),
-                problem: problem.into_owned(),
-            };
+            let problem = |fault: entry::Fault| Problem::new(format_args!("log.entries[{index}]"), fault);
             match entry::entry(&mut value) {
                 Ok((entry, faults)) => {
-                    read.problems.extend(faults.into_iter().map(|(field, text)| problem(field, text)));
+                    read.problems.extend(faults.into_iter().map(problem));
                     read.entries.push(entry);
                 }
-                Err((field, text)) => read.problems.push(problem(field, text)),
+                Err(fault) => read.problems.push(problem(fault)),
             }
             index += 1;
         }

@@ -21,6 +21,7 @@
 //! connections as they were used, and who waits for whom beyond names.
 
 mod naming;
+mod pages;
 mod place;
 mod redirections;
 mod sizes;
@@ -29,6 +30,7 @@ use super::{Entry, Har, Problem, address};
 use crate::page::{Language, MAX_TIME, Method, Object, Page, PageError, Reference};
 use farhop_units::counted;
 use naming::Naming;
+use pages::{Omission, Pages};
 use place::Places;
 use redirections::Redirections;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,41 +61,46 @@ pub enum GraphError {
         known: String,
     },
     /// Nothing of the page was answered over HTTP.
-    #[error("the recording has no answered HTTP request of the page; accepted: at least one, its document")]
-    Empty,
+    #[error("{page} has no answered HTTP request; accepted: at least one, its document{others}")]
+    Empty {
+        /// What was read.
+        page: String,
+        /// The other pages that have some.
+        others: String,
+    },
     /// Several objects, none of which can name the others.
-    #[error("the recording has no HTML document that was answered; accepted: one that begins the page")]
-    NoDocument,
+    #[error("{page} has no HTML document that was answered; accepted: one that begins the page{others}")]
+    NoDocument {
+        /// What was read.
+        page: String,
+        /// The other pages that have answered requests.
+        others: String,
+    },
     /// The page cannot be.
     #[error(transparent)]
     Page(#[from] PageError),
 }
 
 impl Page {
-    /// The page `id` of a recording, or its first one.
+    /// The page `id` of a recording, or its first one with answered requests.
     ///
     /// # Errors
     /// No such page, or none with a document that was answered.
     pub fn from_har(har: &Har, id: Option<&str>) -> Result<Graph, GraphError> {
-        let id = match id {
-            Some(id) if !har.pages.iter().any(|page| page.id == id) => return Err(no_page(har, id)),
-            Some(id) => Some(id),
-            None => har.pages.first().map(|page| page.id.as_str()),
-        };
-        let mut reading = Reading::new(har, id);
-        if reading.entries.is_empty() {
-            return Err(GraphError::Empty);
+        let pages = Pages::of(har);
+        if let Some(id) = id.filter(|id| !pages.ids.contains(id)) {
+            return Err(GraphError::NoPage { id: id.to_owned(), known: pages.known() });
         }
-        reading.begin_with_the_document()?;
+        let id = id.or(pages.first);
+        let mut reading = Reading::new(har, &pages, id);
+        if reading.entries.is_empty() {
+            return Err(GraphError::Empty { page: pages::name(id), others: pages.others(id) });
+        }
+        if !reading.begin_with_the_document() {
+            return Err(GraphError::NoDocument { page: pages::name(id), others: pages.others(id) });
+        }
         reading.draw()
     }
-}
-
-fn no_page(har: &Har, id: &str) -> GraphError {
-    const SHOWN: usize = 10;
-    let known: Vec<String> = har.pages.iter().take(SHOWN).map(|page| format!("{:?}", page.id)).collect();
-    let known = if known.is_empty() { "none, as the recording has no pages".to_owned() } else { known.join(", ") };
-    GraphError::NoPage { id: id.to_owned(), known }
 }
 
 /// An entry at its time.
@@ -116,10 +123,7 @@ enum Evidence {
 #[derive(Debug, Default)]
 struct Counts {
     evidence: [usize; 4],
-    unanswered: usize,
-    of_the_browser: usize,
-    prefetched: usize,
-    not_http: usize,
+    omitted: [usize; 4],
     after_navigation: usize,
     other_pages: usize,
     unknown_pages: usize,
@@ -141,16 +145,15 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(har: &'a Har, id: Option<&str>) -> Self {
+    fn new(har: &'a Har, pages: &Pages<'_>, id: Option<&str>) -> Self {
         let mut counts = Counts::default();
-        let first = har.pages.first().map(|page| page.id.as_str());
-        let known: BTreeSet<&str> = har.pages.iter().map(|page| page.id.as_str()).collect();
+        let known: BTreeSet<&str> = pages.ids.iter().copied().collect();
         let mut entries = Vec::new();
         let mut before = Duration::ZERO;
         for entry in &har.entries {
-            // What belongs to no page belongs to the first.
-            if id.is_some() && entry.page.as_deref().or(first) != id {
-                let is_known = entry.page.as_deref().or(first).is_some_and(|page| known.contains(page));
+            let page = pages.of_entry(entry);
+            if page != id {
+                let is_known = page.is_some_and(|page| known.contains(page));
                 counts.other_pages += usize::from(is_known);
                 counts.unknown_pages += usize::from(!is_known);
                 continue;
@@ -158,16 +161,9 @@ impl<'a> Reading<'a> {
             counts.without_time += usize::from(entry.started.is_none());
             let started = entry.started.unwrap_or(before);
             before = started;
-            if !matches!(entry.url.scheme(), "http" | "https") || entry.url.host_str().is_none() {
-                counts.not_http += 1;
-            } else if entry.status.is_none_or(|status| status < 200) {
-                counts.unanswered += 1;
-            } else if entry.is_of_the_browser() {
-                counts.of_the_browser += 1;
-            } else if entry.is_prefetch() {
-                counts.prefetched += 1;
-            } else {
-                entries.push(Timed { entry, started });
+            match Omission::of(entry) {
+                Some(omission) => counts.omitted[omission as usize] += 1,
+                None => entries.push(Timed { entry, started }),
             }
         }
         entries.sort_by_key(|timed| timed.started);
@@ -184,8 +180,8 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// Finds the document, and puts it, or the first of the redirections to it, before everything else.
-    fn begin_with_the_document(&mut self) -> Result<(), GraphError> {
+    /// Finds the document, and puts it, or the first of the redirections to it, before everything else; whether there is one.
+    fn begin_with_the_document(&mut self) -> bool {
         let is_document = |timed: &Timed<'_>| is_html(timed.entry) && timed.entry.is_content();
         let wanted = |timed: &Timed<'_>| matches!(timed.entry.wanted_for(), None | Some("document"));
         // Whatever its status says, a window shows it; unless it is asked for again, with a password say.
@@ -200,7 +196,7 @@ impl<'a> Reading<'a> {
         let document = match found {
             Some(document) => document,
             None if self.entries.len() == 1 => 0,
-            None => return Err(GraphError::NoDocument),
+            None => return false,
         };
         let mut first = document;
         for place in (0..document).rev() {
@@ -212,7 +208,7 @@ impl<'a> Reading<'a> {
         self.entries[..=first].rotate_right(1);
         self.document = if first == document { 0 } else { document };
         self.note_addresses();
-        Ok(())
+        true
     }
 
     /// A recording without pages may hold several.
@@ -352,6 +348,7 @@ impl<'a> RoundTrips<'a> {
 impl Counts {
     fn notes(&self, objects: usize, hosts: usize, problems: &[Problem], round_trips: &RoundTrips<'_>) -> Vec<String> {
         let [redirections, initiators, referers, time] = self.evidence;
+        let [unanswered, of_the_browser, prefetched, not_http] = self.omitted;
         let mut notes = vec![format!(
             "{} at {}; named by recorded initiators ({initiators}), by redirections ({redirections}), by Referer \
              ({referers}), by the document for want of these ({time})",
@@ -368,10 +365,10 @@ impl Counts {
         let counted = [
             (self.without_size, "bodies without a recorded size, which count 0 B"),
             (self.without_time, "requests without a recorded time, which count as begun with the one before"),
-            (self.unanswered, "left out: requests without a response"),
-            (self.of_the_browser, "left out: redirections of the browser's own"),
-            (self.prefetched, "left out: requests for a page that may come"),
-            (self.not_http, "left out: requests that are not HTTP"),
+            (unanswered, "left out: requests without a response"),
+            (of_the_browser, "left out: redirections of the browser's own"),
+            (prefetched, "left out: requests for a page that may come"),
+            (not_http, "left out: requests that are not HTTP"),
             (self.after_navigation, "left out: requests after the next navigation"),
             (self.other_pages, "left out: requests of the recording's other pages"),
             (self.unknown_pages, "left out: requests of pages that the recording does not have"),

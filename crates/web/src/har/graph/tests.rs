@@ -409,6 +409,43 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
 }
 
 #[test]
+fn the_first_page_is_the_first_with_answered_requests() {
+    let of = |page: &str| ("/pageref", json!(page));
+    let failed = ("/response/status", json!(0));
+    let pixel = entry("https://a.test/x.png", "image/png", 60, &[of("p3")]);
+    let entries = json!([
+        entry("https://blank.test/", "text/html", 0, &[of("p1"), failed]),
+        entry("https://a.test/", "text/html", 0, &[of("p2")]),
+        entry("https://a.test/x.png", "image/png", 60, &[]),
+        pixel,
+        pixel,
+    ]);
+    let read = |pages: Value, id: Option<&str>| {
+        let har = Har::parse(json!({"log": {"pages": pages, "entries": entries}}).to_string().as_bytes()).unwrap();
+        Page::from_har(&har, id).map(|graph| (graph.page.objects.len(), graph.notes))
+    };
+    let listed = || json!([{"id": "p1"}, {"id": "p2"}, {"id": "p3"}]);
+    assert_eq!(read(listed(), None).unwrap().0, 2, "what belongs to none belongs to the first");
+    let error = |id: &str| read(listed(), Some(id)).unwrap_err().to_string();
+    assert_eq!(
+        error("p1"),
+        "page \"p1\" of the recording has no answered HTTP request; accepted: at least one, its document, or \
+         another page: \"p2\", \"p3\""
+    );
+    assert_eq!(
+        error("p3"),
+        "page \"p3\" of the recording has no HTML document that was answered; accepted: one that begins the page, or \
+         another page: \"p2\""
+    );
+    for nameless in [json!([{"title": "no id"}]), json!([{"id": null}]), json!([{"id": ""}])] {
+        let (objects, notes) = read(nameless.clone(), None).unwrap();
+        assert_eq!(objects, 2, "entries say what belongs together");
+        assert!(notes.contains(&"log.pages[0].id: missing; the page is left out".to_owned()), "{notes:?}");
+        assert_eq!(read(nameless, Some("p2")).map(|(objects, _)| objects), Ok(2));
+    }
+}
+
+#[test]
 fn what_the_browser_answers_itself_and_what_is_for_later_are_no_part_of_the_page() {
     let header = |name: &str, value: &str| json!([{"name": name, "value": value}]);
     let window = |purpose: &[Value]| {
@@ -436,10 +473,13 @@ fn what_the_browser_answers_itself_and_what_is_for_later_are_no_part_of_the_page
 
 #[test]
 fn what_gives_no_page_says_why() {
-    let error = |entries: Value| Page::from_har(&har(&entries), None).unwrap_err();
-    assert_eq!(error(json!([])), GraphError::Empty);
+    let error = |entries: Value| Page::from_har(&har(&entries), None).unwrap_err().to_string();
+    assert_eq!(error(json!([])), "the recording has no answered HTTP request; accepted: at least one, its document");
     let image = entry("https://a.test/x.png", "image/png", 0, &[]);
-    assert_eq!(error(json!([image, image])), GraphError::NoDocument);
+    assert_eq!(
+        error(json!([image, image])),
+        "the recording has no HTML document that was answered; accepted: one that begins the page"
+    );
     assert_eq!(graph(&json!([image])).page.objects.len(), 1, "a single object needs no document");
 }
 
