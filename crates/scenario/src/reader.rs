@@ -14,6 +14,9 @@ mod flat;
 
 pub use compound::Spread;
 
+/// What is wrong with a key that must be there.
+const MISSING: &str = "missing";
+
 /// A parsed file whose keys are asked for one by one.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -92,6 +95,13 @@ impl fmt::Display for ValueError {
             (key, None) => write!(f, " {key}:")?,
         }
         write!(f, " {}\n  accepted: {}", self.problem, self.accepted)
+    }
+}
+
+impl ValueError {
+    /// Whether it is one of [`Document::missing`].
+    pub(crate) fn is_missing(&self) -> bool {
+        self.problem == MISSING
     }
 }
 
@@ -248,7 +258,7 @@ impl Document {
 
     /// The error for `key` that must be there and is not.
     pub fn missing(&self, key: &str, accepted: &str) -> ValueError {
-        self.refuse(key, ParseError::new("missing", accepted))
+        self.refuse(key, ParseError::new(MISSING, accepted))
     }
 
     /// Checks that every key in the file was asked for.

@@ -23,30 +23,39 @@ pub(crate) fn resolve(
     let link = network::far_link(document, files)?;
     let [wan, lan] = ["wan", "lan"].map(|table| network::segment(document, files, table));
     let (wan, lan, tcp) = (wan?, lan?, tcp(document)?);
-    let multicast = multicast::read(document, &link)?;
-    let users = users::read(document, link.terminals)?;
+    let mut lacking = Lacking::default();
+    let multicast = lacking.hold(multicast::read(document, &link))?;
+    let users = lacking.hold(users::read(document, link.terminals))?;
     let log = match known {
         Some(known) => {
             document.pass_over("log");
             known.log.clone()
         }
-        None => log::read(document, files, response_header_bytes(document)?)?,
+        None => lacking.hold(log::read(document, files, response_header_bytes(document)?))?,
     };
     if users.is_some() && log.is_some() {
         return Err(users_beside_a_log(document));
     }
     let typical = || typical_page(users.as_ref(), log.as_ref());
-    let Graph { page, is_sealed, notes } = match known {
+    let graph = match known {
         Some(known) => {
             document.pass_over("page");
-            Graph { page: known.page.clone(), is_sealed: known.page_is_sealed, notes: known.page_notes.clone() }
+            let (page, is_sealed) = (known.page.clone(), known.page_is_sealed);
+            Some(Graph { page, is_sealed, notes: known.page_notes.clone() })
         }
-        None => page(document, files, typical)?,
+        None => lacking.hold(page(document, files, typical).map(Some))?,
     };
-    let mut http = http(document, is_sealed)?;
+    let mut http = http(document, graph.as_ref().is_some_and(|graph| graph.is_sealed))?;
     if log.is_some() {
         as_of_a_log(&mut http, document);
     }
+    let rwbp = rwbp(document)?;
+    let prefetch_at = document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default();
+    let multiplexed_connections = multiplexed_connections(document)?;
+    let run = run(document)?;
+    document.finish()?;
+    lacking.finish()?;
+    let Graph { page, is_sealed, notes } = graph.expect("only what is missing gives none");
     let scenario = Scenario {
         name: name.to_owned(),
         title,
@@ -60,16 +69,36 @@ pub(crate) fn resolve(
         users,
         log,
         http,
-        rwbp: rwbp(document)?,
+        rwbp,
         multicast,
-        prefetch_at: document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default(),
-        multiplexed_connections: multiplexed_connections(document)?,
-        run: run(document)?,
+        prefetch_at,
+        multiplexed_connections,
+        run,
     };
-    document.finish()?;
     match version {
         Some(_) => Ok(scenario),
         None => Err(document.missing("version", "version = 1, the format of this file")),
+    }
+}
+
+/// The first thing that is missing. It may be there under a mistyped name, which is known when every key has been asked for.
+#[derive(Debug, Default)]
+struct Lacking(Option<ValueError>);
+
+impl Lacking {
+    /// What was read; nothing, for now, where that is missing.
+    fn hold<T>(&mut self, read: Result<Option<T>, ValueError>) -> Result<Option<T>, ValueError> {
+        match read {
+            Err(error) if error.is_missing() => {
+                self.0.get_or_insert(error);
+                Ok(None)
+            }
+            read => read,
+        }
+    }
+
+    fn finish(self) -> Result<(), ValueError> {
+        self.0.map_or(Ok(()), Err)
     }
 }
 

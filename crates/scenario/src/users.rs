@@ -21,7 +21,8 @@ pub(crate) fn read(document: &Document, terminals: u16) -> Result<Option<Users>,
     let duration = document.get("users.duration", time)?.unwrap_or(DURATION);
     let warm_up = document.get("users.warm_up", time)?.unwrap_or(WARM_UP);
     let Some(model) = model else {
-        let is_given = ["users.per_terminal", "users.duration", "users.warm_up"].iter().any(|key| document.has(key));
+        let is_given =
+            ["users", "users.per_terminal", "users.duration", "users.warm_up"].iter().any(|key| document.has(key));
         let missing = || document.missing("users.model", "who the users are, e.g. \"zhou-2004\"");
         return if is_given { Err(missing()) } else { Ok(None) };
     };

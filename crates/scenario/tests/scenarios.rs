@@ -125,6 +125,42 @@ fn users_are_read_and_bring_a_page_with_them() {
 }
 
 #[test]
+fn what_is_mistyped_is_told_before_what_is_missing() {
+    insta::assert_snapshot!(error("[user]\nmodel = \"zhou-2004\"\n"), @r#"
+    net.toml:2: user: unknown key; did you mean users?
+      accepted: access, http, lan, link, log, multicast, multiplexed, page, prefetch, run, rwbp, tcp, title, users, version, wan
+    "#);
+    insta::assert_snapshot!(error("[users]\nmodle = \"zhou-2004\"\nduration = \"1 h\"\n"), @r#"
+    net.toml:3: users.modle = "zhou-2004": unknown key; did you mean users.model?
+      accepted: duration, model, per_terminal, warm_up
+    "#);
+    insta::assert_snapshot!(error("users = \"3gpp\"\n"), @r#"
+    net.toml:2: users = "3gpp": a table has no value of its own
+      accepted: its keys duration, model, per_terminal, warm_up
+    "#);
+    insta::assert_snapshot!(error("[Log]\nfile = \"a.log\"\n"), @r#"
+    net.toml:2: Log: unknown key; did you mean log?
+      accepted: access, http, lan, link, log, multicast, multiplexed, page, prefetch, run, rwbp, tcp, title, users, version, wan
+    "#);
+    insta::assert_snapshot!(error("[page]\nobject = 3\nsize = \"5 kB\"\n"), @r#"
+    net.toml:3: page.object = "3": unknown key; did you mean page.objects?
+      accepted: har, har_page, objects, size, sizes, table
+    "#);
+    insta::assert_snapshot!(error("[multicast]\nrat = \"1 Mbit/s\"\npacket = \"1 kB\"\n"), @r#"
+    net.toml:3: multicast.rat = "1 Mbit/s": unknown key; did you mean multicast.rate?
+      accepted: packet, rate
+    "#);
+    insta::assert_snapshot!(error("[http]\nversion = \"4\"\n"), @r#"
+    net.toml:3: http.version = "4": unknown word
+      accepted: "1.0", "1.1", "1.1-pipelined", "2", "3"
+    "#);
+    insta::assert_snapshot!(error("[users]\n"), @r#"
+    net.toml: users.model: missing
+      accepted: who the users are, e.g. "zhou-2004"
+    "#);
+}
+
+#[test]
 fn what_counts_of_an_acknowledgement_is_the_profiles_or_a_number_of_segments() {
     let read = |assignments: &[&str]| {
         let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
