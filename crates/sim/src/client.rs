@@ -69,7 +69,17 @@ enum Wish {
     /// Page after page, as a user does, who has the present one under way.
     Always { user: Box<User>, think: Duration },
     /// The objects of a page, each at its time.
-    Each { page: Option<Page>, arrivals: Vec<Arrival>, next: usize, server: Box<TcpConfig> },
+    Each { page: Option<Page>, arrivals: Vec<Arrival>, next: usize, server: Box<LogServer> },
+}
+
+/// What a client that makes a log's requests asks.
+#[derive(Debug)]
+pub(crate) struct LogServer {
+    /// Clients that ask the same host share its wan.
+    pub(crate) number: u32,
+    pub(crate) tcp: TcpConfig,
+    /// It ends with the only request.
+    pub(crate) is_tunnel: bool,
 }
 
 /// A request of a log.
@@ -115,11 +125,12 @@ impl Client {
         Self::new(terminal, servers, Wish::Always { user: Box::new(user), think: Duration::ZERO }, Some(first))
     }
 
-    /// A client that asks a server for the objects of `page`, each at its arrival, in the order of their times; the server's TCP is its own.
-    pub(crate) fn log(terminal: u16, server: u32, page: Page, arrivals: Vec<Arrival>, tcp: TcpConfig) -> Self {
+    /// A client that asks a server for the objects of `page`, each at its arrival, in the order of their times.
+    pub(crate) fn log(terminal: u16, page: Page, arrivals: Vec<Arrival>, server: LogServer) -> Self {
         let first = arrivals.first().map(|arrival| arrival.at);
-        let wish = Wish::Each { page: Some(page), arrivals, next: 0, server: Box::new(tcp) };
-        Self::new(terminal, Servers::of(server, 1), wish, first)
+        let servers = Servers::of(server.number, 1);
+        let wish = Wish::Each { page: Some(page), arrivals, next: 0, server: Box::new(server) };
+        Self::new(terminal, servers, wish, first)
     }
 
     /// Who has no user and asks, behind a box, for what that wants of this client's servers.
@@ -185,8 +196,10 @@ impl Client {
 
     /// Asks for what has arrived in a log, the first with a browser that learns of it by its beginning.
     fn ask(&mut self, now: Instant, http: HttpConfig) {
-        let Wish::Each { page, arrivals, next, .. } = &mut self.wish else { return };
+        let Wish::Each { page, arrivals, next, server } = &mut self.wish else { return };
         if let Some(page) = page.take() {
+            let persistence = if server.is_tunnel { Some(Duration::ZERO) } else { http.persistence };
+            let http = HttpConfig { persistence, ..http };
             self.browser = Some(Box::new(Browser::new(now, page, http)));
             *next = 1;
         }
@@ -225,7 +238,7 @@ impl Client {
     /// TCP of the connections to its servers, if they have their own.
     pub(crate) fn server_tcp(&self) -> Option<&TcpConfig> {
         match &self.wish {
-            Wish::Each { server, .. } => Some(server),
+            Wish::Each { server, .. } => Some(&server.tcp),
             Wish::Once(_) | Wish::Always { .. } => None,
         }
     }

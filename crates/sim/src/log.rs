@@ -1,7 +1,8 @@
 //! A log's requests made again at their times: one proxy at a terminal asks, through every architecture (nz-us-2000).
 //!
-//! From the paper: the proxy opens a connection for each request, or from HTTP/1.1 on takes an idle one to the same server, which is closed
-//! when it has been idle for the persistence timeout. Ours: a request that waits for a connection to open takes one that is idle sooner.
+//! From the paper: the proxy opens a connection for each request, or from HTTP/1.1 on takes an idle one to the same host and port, which is closed
+//! when it has been idle for the persistence timeout. Ours: a request that waits for a connection to open takes one that is idle sooner; a tunnel
+//! (`CONNECT`) has a connection of its own, which is closed when it has ended (RFC 9110 §9.3.6).
 //! Servers release replies segment by segment, so that the last one leaves when the recorded time is over. Windows and segment sizes of
 //! servers are those of the host file. What is told is how long the requests of the log itself took, which are the same however its load is
 //! raised.
@@ -9,11 +10,11 @@
 //! The proxy is at the terminal, so that no lan is crossed; where there is no wan servers are at the gateway, and what passes between them and
 //! a proxy there is the recorded time alone.
 //!
-//! So each server of the log has a client of its own, whose page is all that the log asks of that server, each object at its time.
+//! So each port of a server and each tunnel has a client of its own, whose page is all that the log asks there, each object at its time.
 //! Left out, as in the paper: caches, errors, processing times, and the clients behind the proxy.
 
 use crate::architecture::Chain;
-use crate::client::{Arrival, Client};
+use crate::client::{Arrival, Client, LogServer};
 use crate::error::{SimError, patience};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
@@ -168,31 +169,53 @@ fn takes(record: &LogRecord, log: &Log) -> Duration {
     record.duration.unwrap_or_default().mul_f64(log.server_time)
 }
 
-/// A client for each server, how many requests they make, and the time from the first to the last.
+/// A client for each [`Target`], how many requests they make, and the time from the first to the last.
 fn clients(scenario: &Scenario, log: &Log) -> (Vec<Client>, u64, Duration) {
     let begin = log.records.first().map(|record| record.at).unwrap_or_default();
     let mut all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
     all.sort_by_key(|raised| raised.at);
     let span = all.last().map_or(Duration::ZERO, |last| last.at - begin);
-    let mut servers: BTreeMap<Cow<'_, str>, Server> = BTreeMap::new();
-    for raised in &all {
-        let server = servers.entry(raised.record.host().unwrap_or(Page::HOST.into())).or_default();
-        server.objects.push(object(raised));
+    let mut targets: BTreeMap<Target<'_>, Wanted> = BTreeMap::new();
+    for (number, raised) in all.iter().enumerate() {
+        let wanted = targets.entry(Target::of(raised.record, number)).or_default();
+        wanted.objects.push(object(raised));
         let takes = takes(raised.record, log);
         let at = Instant::START + HEAD_START + (raised.at - begin);
-        server.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
+        wanted.arrivals.push(Arrival { at, takes, is_sample: raised.layer == 0 });
     }
-    let client = |(number, (name, server)): (u32, (Cow<'_, str>, Server))| {
-        let tcp = tcp(&scenario.tcp, &log.hosts, &name);
-        let page = Page { objects: server.objects, hosts: vec![name.as_ref().into()] };
-        Client::log(0, number, page, server.arrivals, tcp)
-    };
-    ((0..).zip(servers).map(client).collect(), all.len() as u64, span)
+    let mut numbers: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
+    let mut clients = Vec::with_capacity(targets.len());
+    for (target, Wanted { objects, arrivals }) in targets {
+        let tcp = tcp(&scenario.tcp, &log.hosts, &target.name);
+        let page = Page { objects, hosts: vec![target.name.as_ref().into()] };
+        let next = u32::try_from(numbers.len()).expect("memory holds fewer than four billion names");
+        let number = *numbers.entry(target.name).or_insert(next);
+        let server = LogServer { number, tcp, is_tunnel: target.tunnel.is_some() };
+        clients.push(Client::log(0, page, arrivals, server));
+    }
+    (clients, all.len() as u64, span)
 }
 
-/// What a log asks of a server.
+/// What a connection of the proxy leads to.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Target<'a> {
+    name: Cow<'a, str>,
+    port: Option<u16>,
+    /// The request that asked for a tunnel.
+    tunnel: Option<usize>,
+}
+
+impl<'a> Target<'a> {
+    /// What request `number` asks.
+    fn of(record: &'a LogRecord, number: usize) -> Self {
+        let tunnel = record.is_tunnel().then_some(number);
+        Self { name: record.host().unwrap_or(Page::HOST.into()), port: record.port(), tunnel }
+    }
+}
+
+/// What is asked there.
 #[derive(Debug, Default)]
-struct Server {
+struct Wanted {
     objects: Vec<Object>,
     arrivals: Vec<Arrival>,
 }

@@ -61,6 +61,27 @@ fn a_request_takes_its_round_trips_and_the_servers_time() {
     assert!((gone - base).abs() < 1e-9, "it is closed by then: {gone}, {base}, {kept}");
 }
 
+/// Whatever is asked for, nothing but the same host's same port is asked over a connection that was there.
+#[test]
+fn ports_and_tunnels_have_connections_of_their_own() {
+    let of = |ms: u64, method: &str, url: &str| LogRecord { method: method.into(), url: url.into(), ..record(ms) };
+    let asked = |records: Vec<LogRecord>, architecture: &str| {
+        let times = times(&scenario(records, &["http.version=1.1", &format!("run.architectures={architecture}")]));
+        (times.sample_mean_s, times.peak_connections)
+    };
+    // What is between the boxes of the others was there before.
+    for (architecture, is_new) in [("direct", true), ("split", true), ("multiplexed", false), ("tunnel", false)] {
+        let alone = asked(vec![of(0, "GET", "http://a.example/")], architecture);
+        let ports = vec![of(0, "GET", "http://a.example/"), of(10_000, "GET", "http://a.example:81/")];
+        let tunnels = [0, 10_000, 20_000].map(|ms| of(ms, "CONNECT", "a.example:443")).to_vec();
+        for (records, connections) in [(ports, 2), (tunnels, 1)] {
+            let (mean, peak) = asked(records, architecture);
+            assert_eq!(peak, connections, "{architecture}");
+            assert!(!is_new || (mean - alone.0).abs() < 1e-6, "{architecture}: {mean} s, {} s alone", alone.0);
+        }
+    }
+}
+
 /// A server that releases a reply bit by bit releases the records that it lies in.
 #[test]
 fn replies_behind_keys_are_whole() {

@@ -72,17 +72,46 @@ pub struct LogRecord {
 impl LogRecord {
     /// The server's name, without port, in small letters and without the root's dot (RFC 4343); `None` in logs of a server, which name paths only.
     pub fn host(&self) -> Option<Cow<'_, str>> {
-        let authority = match self.url.split_once("://") {
-            Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
-            None if &*self.method == "CONNECT" => &self.url,
+        let (name, _) = self.place()?;
+        (!name.is_empty()).then(|| canonical(name))
+    }
+
+    /// The server's port, that of the URL or else of its scheme (RFC 9110 §4.2); `None` where neither is known.
+    pub fn port(&self) -> Option<u16> {
+        let (_, port) = self.place()?;
+        port.parse().ok().or_else(|| match &*self.scheme()?.to_ascii_lowercase() {
+            "http" => Some(80),
+            "https" => Some(443),
+            "ftp" => Some(21),
+            _ => None,
+        })
+    }
+
+    /// Whether a tunnel was asked for, whose connection is nobody else's (RFC 9110 §9.3.6).
+    pub fn is_tunnel(&self) -> bool {
+        &*self.method == "CONNECT"
+    }
+
+    /// The URL's scheme; a path's query may hold another URL (RFC 3986 §3.1).
+    fn scheme(&self) -> Option<&str> {
+        let (scheme, _) = self.url.split_once("://")?;
+        let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        is_scheme.then_some(scheme)
+    }
+
+    /// The server's name and port as the URL has them; empty is what it leaves out.
+    fn place(&self) -> Option<(&str, &str)> {
+        let authority = match self.scheme() {
+            Some(scheme) => self.url[scheme.len() + "://".len()..].split(['/', '?', '#']).next().unwrap_or_default(),
+            None if self.is_tunnel() => &self.url,
             None => return None,
         };
         let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-        let name = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, _)) => address,
-            None => place.split(':').next().unwrap_or_default(),
-        };
-        (!name.is_empty()).then(|| canonical(name))
+        Some(match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, rest)) => (address, rest.strip_prefix(':').unwrap_or_default()),
+            None => place.split_once(':').unwrap_or((place, "")),
+        })
     }
 
     /// Whether a server answered with success: a status of 200 to 299, to what could be read, and nothing from the cache or another one

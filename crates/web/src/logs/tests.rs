@@ -150,7 +150,29 @@ fn hosts_are_found_in_urls() {
     assert_eq!(host("CONNECT", "a.example:443").as_deref(), Some("a.example"));
     assert_eq!(host("GET", "http://WWW.Example.COM./x").as_deref(), Some("www.example.com"), "DNS knows no case");
     assert_eq!(host("GET", "/path"), None);
+    assert_eq!(host("GET", "/login?next=http://a.example/"), None, "a server's own log, whatever a query holds");
+    assert_eq!(host("GET", "1http://a.example/"), None, "no scheme begins so");
     assert_eq!(host("GET", "http:///path"), None);
+}
+
+#[test]
+fn ports_are_those_of_urls_or_of_their_schemes() {
+    let port = |method: &str, url: &str| {
+        squid(&format!("868917600.250 1 c TCP_MISS/200 1 {method} {url} - DIRECT/x -\n")).records[0].port()
+    };
+    for (url, expected) in [
+        ("http://a.example/:81", Some(80)),
+        ("HTTPS://a.example", Some(443)),
+        ("http://u:1@a.example:8080?x", Some(8080)),
+        ("http://a.example:/", Some(80)),
+        ("ftp://[2001:db8::1]/x", Some(21)),
+        ("ftp://[2001:db8::1]:2121/x", Some(2121)),
+        ("gopher://a.example/", None),
+        ("/path?to=http://a.example:81/", None),
+    ] {
+        assert_eq!(port("GET", url), expected, "{url}");
+    }
+    assert_eq!(port("CONNECT", "a.example:8443"), Some(8443));
 }
 
 #[test]
