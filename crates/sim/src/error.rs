@@ -36,6 +36,9 @@ pub(crate) const MOST_HELD: usize = 10_000_000;
 /// Events at one instant after which a simulation is given up, since time does not go on. A million users who begin at once have fewer.
 pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
 
+/// What notes and reasons say of a log that is too much.
+pub(crate) const CANNOT_CARRY: &str = "; the link cannot carry what the log asks for";
+
 /// Why there is no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SimError {
@@ -72,12 +75,20 @@ pub(crate) enum SimError {
         /// The far link was busy all the time.
         full: bool,
     },
-    #[error("none of the log's requests was answered within {} of the last", seconds(*.0))]
-    NoAnswers(Duration),
+    #[error(
+        "none of the log's requests was answered within {} of the last{used}{}",
+        seconds(*.patience), if *.full { CANNOT_CARRY } else { "" }
+    )]
+    NoAnswers {
+        patience: Duration,
+        /// How much of the link was used, as notes tell it.
+        used: String,
+        full: bool,
+    },
     #[error(
         "{answered} of the log's own {asked} requests were answered within {} of the last, so that half of them took longer than is known\
          {used}{}",
-        seconds(*.patience), if *.full { "; the link cannot carry what the log asks for" } else { "" }
+        seconds(*.patience), if *.full { CANNOT_CARRY } else { "" }
     )]
     NoMedian {
         answered: u64,

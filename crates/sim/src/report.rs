@@ -1,6 +1,6 @@
 //! From what was simulated to rows of the table.
 
-use crate::error::{SimError, seconds};
+use crate::error::{self, SimError, seconds};
 use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times};
 use crate::network::Drops;
@@ -15,6 +15,7 @@ use farhop_units::{Bytes, Instant, Rate, counted};
 
 /// The share of a direction's rate above which its queue decides what users see.
 const OVERLOAD: f64 = 0.95;
+
 /// The row of single page loads.
 pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     let loads: Vec<&Load> = loads.iter().collect();
@@ -44,13 +45,23 @@ pub(crate) fn of_log(
         asked,
         patience: log::patience_with(scenario),
         used: told_use(scenario, [times.down_used, times.up_used]),
-        full: is_overloaded_by_log((scenario, log), &times),
+        full: is_overloaded_by_log((scenario, log), [times.down_used, times.up_used]),
     })?;
     let dropped = all.iter().map(|replayed| replayed.dropped).sum();
     let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, (&times, dropped)));
     let times_of = (&metrics, median, metrics.bytes.bits_f64() / metrics.pages.sum());
     let limit_s = limit_of_log(scenario, log);
     Ok(Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) })
+}
+
+/// Why a log of which nothing was answered has no row.
+pub(crate) fn no_answers((scenario, log): (&Scenario, &Log), all: &[Replayed]) -> SimError {
+    let used = use_by_log(scenario, all);
+    SimError::NoAnswers {
+        patience: log::patience_with(scenario),
+        used: told_use(scenario, used),
+        full: is_overloaded_by_log((scenario, log), used),
+    }
 }
 
 /// What half of a log's own requests would take at best.
@@ -116,7 +127,7 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
 
 fn log_note(scenario: &Scenario, log: &Log, (times, dropped): (&RequestTimes, Drops)) -> String {
     let overload =
-        if is_overloaded_by_log((scenario, log), times) { "; the link cannot carry what the log asks for" } else { "" };
+        if is_overloaded_by_log((scenario, log), [times.down_used, times.up_used]) { error::CANNOT_CARRY } else { "" };
     let left = match times.unanswered {
         0 => String::new(),
         count => {
@@ -132,10 +143,11 @@ fn log_note(scenario: &Scenario, log: &Log, (times, dropped): (&RequestTimes, Dr
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}{used}; at most {} to servers and {} waiting; {}{overload}{left}{read}",
+        "{}{copies}{used}; at most {} to servers, {} waiting down and {} up; {}{overload}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
+        Bytes::new(times.peak_queue_up_bytes),
         told_drops(dropped),
     )
 }
@@ -250,9 +262,9 @@ fn full_ways(scenario: &Scenario, users: &Users, all: &[Replication]) -> impl It
 }
 
 /// Whether the link had no time left in one of its directions, or was asked for more than all it has.
-fn is_overloaded_by_log((scenario, log): (&Scenario, &Log), times: &RequestTimes) -> bool {
+fn is_overloaded_by_log((scenario, log): (&Scenario, &Log), used: [Option<f64>; 2]) -> bool {
     let is_asked_too_much = || log::demand(scenario, log).into_iter().flatten().any(|share| share > 1.0);
-    is_full(times.down_used) || is_full(times.up_used) || is_asked_too_much()
+    used.into_iter().any(is_full) || is_asked_too_much()
 }
 
 pub(crate) fn is_full(share: Option<f64>) -> bool {

@@ -202,7 +202,7 @@ impl<'a> Task<'a> {
             log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
         })?;
         if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
-            return Err(SimError::NoAnswers(log::patience_with(scenario)));
+            return Err(report::no_answers((scenario, log), &all));
         }
         if all.iter().all(|replayed| replayed.metrics.pages.most() == 0.0) {
             return Err(SimError::NoTime);

@@ -252,8 +252,11 @@ fn notes_tell_times_to_the_millisecond() {
 #[test]
 fn a_full_way_up_is_told_as_well_as_one_down() {
     let row = row(&some(&["link.up.rate=3 kbit/s", "link.up.queue=unlimited"]));
-    assert!(row.log.and_then(|log| log.up_used).is_some_and(|used| used > 0.95), "{row:?}");
+    let times = row.log.expect("it has a log");
+    assert!(times.up_used.is_some_and(|used| used > 0.95), "{times:?}");
     let note = row.note.expect("it has one");
+    let waiting = [times.peak_queue_bytes, times.peak_queue_up_bytes].map(Bytes::new);
+    assert!(note.contains(&format!(", {} waiting down and {} up; ", waiting[0], waiting[1])), "{note}");
     assert!(note.contains("the link cannot carry what the log asks for") && note.contains("up 100 % used"), "{note}");
 }
 
@@ -316,6 +319,10 @@ fn a_log_of_which_nothing_is_answered_has_no_row() {
     assert_eq!(simulation.rows, []);
     let reasons: Vec<&str> = simulation.gaps.iter().map(|gap| gap.reason.as_str()).collect();
     assert_eq!(reasons, ["none of the log's requests was answered within 3600 s of the last"]);
+    let slow = simulate(&some(&["link.up.rate=1 bit/s"]), 1);
+    let reason = &slow.gaps[0].reason;
+    let told = "of the last; link down 0 % used, up 99 % used; the link cannot carry what the log asks for";
+    assert!(slow.rows.is_empty() && reason.ends_with(told), "{reason}");
 }
 
 /// A request crosses the link once each way at least, for which an hour is short between planets.
