@@ -22,7 +22,7 @@ use crate::network::Drops;
 use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
-use farhop_link::{Count, Direction, Framing};
+use farhop_link::{ChannelConfig, Count, Direction, Framing};
 use farhop_model::Limit;
 use farhop_scenario::{HEADER_BYTES, Log, Profile, Scenario, TcpConfig};
 use farhop_units::{Bytes, Instant};
@@ -152,10 +152,16 @@ pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
     })
 }
 
-/// What a direction can carry from the first request to the last, in bits; `None` is no bound.
+/// What a direction can carry from the first request to the last, in bits, for the one terminal that has any; `None` is no bound.
 pub(crate) fn capacity(scenario: &Scenario, direction: Direction, span: Duration) -> Option<f64> {
     let from = Instant::START + HEAD_START;
-    direction.of(&scenario.link).capacity(from, from + span)
+    let whole = direction.of(&scenario.link).capacity(from, from + span)?;
+    Some(if direction == Direction::Up { whole * share_of_one(&scenario.link) } else { whole })
+}
+
+/// What one terminal may have of the way up.
+fn share_of_one(link: &ChannelConfig) -> f64 {
+    link.up.rate.map_or(1.0, |rate| link.access.most_of_one(link.terminals, rate, link.rtt()))
 }
 
 /// What packets of so many bytes in all are on the wire, in bits.

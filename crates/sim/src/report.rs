@@ -295,7 +295,7 @@ pub(crate) fn use_of_the_link(scenario: &Scenario, users: &Users, all: &[Replica
     })
 }
 
-/// The same of a log, from its first request to its last.
+/// The same of a log, from its first request to its last: of what its terminal may have of them.
 fn use_by_log(scenario: &Scenario, all: &[Replayed]) -> [Option<f64>; 2] {
     Direction::BOTH.map(|direction| {
         let carried: Bytes = all.iter().map(|replayed| replayed.carried[direction as usize]).sum();
@@ -324,7 +324,7 @@ pub(crate) fn peak_for_users(scenario: &Scenario, direction: Direction) -> Optio
     Some(peak_for_log(scenario, direction)? * channels(scenario, direction))
 }
 
-/// The most that the one terminal of a log may.
+/// The most that one channel of a direction carries.
 pub(crate) fn peak_for_log(scenario: &Scenario, direction: Direction) -> Option<f64> {
     direction.of(&scenario.link).peak_rate().map(Rate::as_f64)
 }

@@ -260,6 +260,27 @@ fn a_full_way_up_is_told_as_well_as_one_down() {
     assert!(note.contains("the link cannot carry what the log asks for") && note.contains("up 100 % used"), "{note}");
 }
 
+/// The log's terminal is one of those that share the way up, and has no more of it than the scheme gives to one.
+#[test]
+fn a_full_share_of_the_way_up_is_told_too() {
+    for (scheme, rate) in [
+        ("tdma", "400 kbit/s"),
+        ("aloha-periodic", "2 kbit/s"),
+        ("slotted-aloha", "4 kbit/s"),
+        ("cfdama", "3 kbit/s"),
+        ("dama", "3 kbit/s"),
+    ] {
+        let (scheme, rate) = (format!("access.scheme={scheme}"), format!("link.up.rate={rate}"));
+        let shared = [&scheme, &rate, "access.terminals=128", "link.up.queue=unlimited", "run.runs=1"];
+        let simulation = simulate(&some(&shared), 1);
+        let note = simulation.rows.iter().find_map(|row| row.note.as_deref());
+        let told = note.or(simulation.gaps.first().map(|gap| gap.reason.as_str())).expect("a row or a gap");
+        let used: u32 = told.split_once("up ").and_then(|(_, rest)| rest.split_once(" %")?.0.parse().ok()).expect(told);
+        assert!((95..=100).contains(&used), "{scheme}: {told}");
+        assert!(told.contains("the link cannot carry what the log asks for"), "{scheme}: {told}");
+    }
+}
+
 #[test]
 fn one_request_uses_no_share_of_a_time() {
     let note = row(&scenario(vec![record(0)], &[])).note.expect("it has one");

@@ -10,6 +10,7 @@ use core::fmt;
 use core::str::FromStr;
 use farhop_units::terms::Terms;
 use farhop_units::{ParseError, Rate};
+use std::time::Duration;
 
 /// How terminals share the way up.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,6 +66,31 @@ impl Access {
     pub fn frame(&self, terminals: u16, rate: Rate) -> Result<Option<Frame>, ParseError> {
         let is_framed = !matches!(self, Self::SlottedAloha(_));
         Ok(self.shape(terminals, rate)?.filter(|_| is_framed).map(|shape| Frame::of(&Layout::new(shape, rate))))
+    }
+
+    /// The most that the first of so many terminals may send while the others are silent, as a share of `rate`; `hops` is how long the
+    /// scheduler takes to answer.
+    ///
+    /// On demand that is all of a frame but what is dealt out in turn and the others' constant slots; of a stream as many slots as it may ask
+    /// for; with slotted Aloha a burst, after which it waits until that is heard of.
+    pub fn most_of_one(&self, terminals: u16, rate: Rate, hops: Duration) -> f64 {
+        let Ok(Some(shape)) = self.shape(terminals, rate) else { return 1.0 };
+        let layout = Layout::new(shape, rate);
+        let (terminals, all) = (u32::from(terminals.max(1)), shape.slots);
+        let on_demand = |free: u32, others: u32| {
+            f64::from(all.saturating_sub(free.saturating_add(others))) + f64::from(free) / f64::from(terminals)
+        };
+        let slots = match self {
+            Self::Dedicated | Self::SlottedAloha(_) => f64::from(all),
+            Self::FixedTdma(_) => f64::from(all.div_ceil(terminals)),
+            Self::AlohaPeriodic(periodic) => f64::from(periodic.most.get().min(all)),
+            Self::Cfdama(cfdama) => on_demand(cfdama.free_slots(), 0),
+            Self::Dama(dama) => on_demand(dama.free, dama.constant_slots(&layout).saturating_mul(terminals - 1)),
+        };
+        let frame = layout.frame().as_secs_f64();
+        // The next burst begins with a slot.
+        let waits = if matches!(self, Self::SlottedAloha(_)) { (hops.as_secs_f64() / frame).ceil() } else { 0.0 };
+        (layout.payload.bits_f64() * slots / (rate.as_f64() * frame * (1.0 + waits))).min(1.0)
     }
 
     fn shape(&self, terminals: u16, rate: Rate) -> Result<Option<Shape>, ParseError> {
@@ -131,7 +157,6 @@ mod tests {
     use crate::access::{Action, Scheduler};
     use farhop_units::{Bytes, Instant};
     use proptest::prelude::*;
-    use std::time::Duration;
 
     #[test]
     fn schemes_read_back() {
@@ -190,6 +215,26 @@ mod tests {
             }
         }
         assert_eq!(check("tdma", u16::MAX, Some(Rate::kbps(64))), Ok(()));
+    }
+
+    #[test]
+    fn one_terminal_has_what_the_scheme_leaves_it() {
+        let share = |text: &str| {
+            let access: Access = text.parse().unwrap();
+            access.most_of_one(4, Rate::kbps(400), Duration::from_millis(500))
+        };
+        assert_eq!(share("dedicated"), 1.0);
+        // 1000 B in 20 ms.
+        let of_a_frame = |text: &str, slots: f64, slot: f64| {
+            let expected = slots * slot / 1000.0;
+            assert!((share(text) - expected).abs() < 1e-12, "{text}: {}", share(text));
+        };
+        of_a_frame("tdma frame=20ms slots=10", 3.0, 100.0);
+        of_a_frame("cfdama frame=20ms slots=10 free=2 requests=piggyback field=1B", 8.5, 99.0);
+        // A slot of 40 ms, and 13 until 500 ms are over.
+        assert!((share("slotted-aloha slot=40ms") - 1.0 / 14.0).abs() < 1e-12);
+        assert!(share("aloha-periodic most=2") < share("aloha-periodic most=4"));
+        assert!(share("dama cra=16kbit/s") < share("dama"));
     }
 
     #[test]
@@ -289,6 +334,8 @@ mod tests {
             let (hop, is_accepted) = (Duration::from_millis(20), access.check(terminals, &up).is_ok());
             let scheduler = Scheduler::new(&access, terminals, rate.unwrap(), hop, hop, seed);
             prop_assert_eq!(scheduler.is_some(), is_accepted);
+            let share = access.most_of_one(terminals, rate.unwrap(), hop + hop);
+            prop_assert!(share > 0.0 && share <= 1.0, "{}", share);
             let Some(mut scheduler) = scheduler else { return Ok(()) };
             let mut waiting = vec![0; terminals.into()];
             for number in 0..300_u16 {
