@@ -235,11 +235,11 @@ pub fn eq13_saturation_window(path: &Path) -> Option<Segments> {
 /// What the window of \[4\] (Hasegawa, Murata, Miyahara 1999) does in one of its regular cycles, §3.1 and Fig 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cycle {
-    /// Without loss it stays at the maximum window.
+    /// It climbs from half the maximum window to all of it: "the window size with steady changes" of Fig 3.
     #[default]
-    Full,
-    /// It climbs from half the maximum window to all of it, as Fig 3 draws it.
     Sawtooth,
+    /// It stays at the maximum window, as it does where nothing is lost. Not in the text, but it overestimates, as §4.3 says that \[4\] does.
+    Full,
 }
 
 /// (1/T)·∫ρ(t)dt of \[4\] as §3.1 quotes it, the line that Fig 7, 8, 10 and 11 compare with: the mean over one regular cycle of
@@ -247,16 +247,19 @@ pub enum Cycle {
 /// w·d_seg/max(rtt, a(w)). `None` if the window is unlimited or takes no time.
 pub fn hasegawa_mean_throughput(path: &Path, readings: &Readings, cycle: Cycle) -> Option<Rate> {
     let full = path.full_window()?;
-    let rtt = eq3_rtt(path).as_secs_f64();
-    let rate = |window: f64| {
-        let window = Segments::new(window);
-        let period = rtt.max(eq5_prime_data_time(path, window, readings.redundancy).as_secs_f64());
-        window.as_f64() * path.symbols().mss.bits_f64() / period
-    };
+    let (rtt, data_time) =
+        (eq3_rtt(path).as_secs_f64(), eq5_prime_data_time(path, full, readings.redundancy).as_secs_f64());
+    let full = full.as_f64();
+    let rate = |window: f64| window * path.symbols().mss.bits_f64() / rtt.max(data_time * window / full);
     let mean = match cycle {
-        Cycle::Full => rate(full.as_f64()),
-        // Simpson's rule; ρ is straight on both sides of the saturation window.
-        Cycle::Sawtooth => (rate(full.as_f64() / 2.0) + 4.0 * rate(full.as_f64() * 0.75) + rate(full.as_f64())) / 6.0,
+        Cycle::Full => rate(full),
+        Cycle::Sawtooth => {
+            // ρ is straight up to the window that saturates the link, and constant from there.
+            let half = full / 2.0;
+            let saturating = (full * rtt / data_time).clamp(half, full);
+            let climbing = f64::midpoint(rate(half), rate(saturating)) * (saturating - half);
+            (climbing + rate(full) * (full - saturating)) / (full - half)
+        }
     };
     crate::path::rate(mean).ok().filter(|_| mean.is_finite())
 }

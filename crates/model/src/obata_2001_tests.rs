@@ -172,6 +172,20 @@ fn the_older_formula_overestimates_transfers_that_start_slowly() {
     assert!(small < 0.7 * older(Cycle::Full) && large > 0.97 * older(Cycle::Full), "{small} {large}");
 }
 
+#[test]
+fn a_sawtooth_averages_the_straight_and_the_saturated_part_of_its_climb() {
+    let readings = Readings::default();
+    let older = |window, cycle| hasegawa_mean_throughput(&path(30, window), &readings, cycle).unwrap().as_f64();
+    let saturation = eq13_saturation_window(&path(30, 4096)).unwrap().as_f64();
+    // From 0.9 to 1.8 of the saturation window: ρ climbs over a ninth of that, and is constant over the rest.
+    let most = 2_048_000.0 * 1448.0 / 1500.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some kilobytes")]
+    let window = (saturation * 1.8 * 1448.0) as u64;
+    assert_near(older(window, Cycle::Sawtooth) / most, 0.95 / 9.0 + 8.0 / 9.0, 1e-4);
+    assert_near(older(4096, Cycle::Sawtooth) / older(4096, Cycle::Full), 0.75, 1e-4);
+    assert_near(older(4 * window, Cycle::Sawtooth), older(4 * window, Cycle::Full), 1.0);
+}
+
 proptest! {
     #[test]
     fn any_parameters_give_an_answer(path in crate::path::tests::any_path(), size: u64, delay: u64) {
