@@ -1,4 +1,4 @@
-//! Which of two populations waits longer, judged replication by replication.
+//! Which of two is less beyond chance, judged pair by pair: replications of populations, logs, points of an experiment.
 
 use farhop_results::Sample;
 use farhop_sim::ResponseTimes;
@@ -52,6 +52,15 @@ fn is_above_zero(differences: &Sample) -> bool {
     differences.mean().zip(differences.mean_error()).is_some_and(|(mean, error)| mean > error)
 }
 
+/// "The first of each pair is less than the second", as a claim's two parts: it is beyond chance, and the second is not. So a tie holds in
+/// part.
+pub(crate) fn less(pairs: &[(f64, f64)]) -> [bool; 2] {
+    let less = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
+        is_above_zero(&Sample::new(pairs.map(|(first, second)| second - first)))
+    };
+    [less(&mut pairs.iter().copied()), !less(&mut pairs.iter().map(|(first, second)| (*second, *first)))]
+}
+
 /// "median 5.31 and 4.2 s, 95th percentile …".
 pub(crate) fn numbers(statistics: &[Statistic], all: &[&ResponseTimes]) -> String {
     let of = |statistic: &Statistic| {
@@ -71,5 +80,12 @@ mod tests {
         assert!(!is_above_zero(&Sample::new([5.0, -4.0, 1.0])), "noise");
         assert!(!is_above_zero(&Sample::new([-1.0, -1.1, -0.9])), "the other way round");
         assert!(!is_above_zero(&Sample::new([7.0])), "once is not enough");
+    }
+
+    #[test]
+    fn a_tie_is_half_of_less() {
+        assert_eq!(less(&[(1.0, 2.0), (2.0, 3.1), (1.5, 2.4)]), [true, true]);
+        assert_eq!(less(&[(1.0, 1.3), (2.0, 1.8), (1.5, 1.4)]), [false, true]);
+        assert_eq!(less(&[(2.0, 1.0), (3.1, 2.0), (2.4, 1.5)]), [false, false]);
     }
 }

@@ -1,5 +1,6 @@
 //! What papers say of formulas beside experiments, judged by ours: which formula comes closer, and whether one is close at all.
 
+use crate::comparison::less;
 use crate::filling::Fill;
 use farhop_model::ModelError;
 use farhop_results::reproduction::{Figure, Reproduction, Verdict};
@@ -22,8 +23,8 @@ pub(crate) struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// "The first formula is closer to the experiment than the second": by the mean of its errors; the first's largest in words, with x in
-    /// this unit.
+    /// "The first formula is closer to the experiment than the second": by its errors, as [`is_closer`] judges them; the first's largest in
+    /// words, with x in this unit.
     pub(crate) fn is_closer(
         self,
         to: &mut Reproduction,
@@ -37,9 +38,14 @@ impl Said<'_> {
         let largest = largest.map_or_else(String::new, |(x, apart)| {
             format!(", the first's largest {} at {x:.0} {unit}", percent(apart))
         });
-        let words =
-            format!("mean error {:.1} % and {:.1} % over {} points{largest}", mean(&near), mean(&far), points.len());
-        self.judge(to, [mean(&near) < mean(&far)], words);
+        let closer = near.iter().zip(&far).filter(|(near, far)| near < far).count();
+        let words = format!(
+            "mean error {:.1} % and {:.1} % over {} points, the first closer at {closer}{largest}",
+            mean(&near),
+            mean(&far),
+            points.len()
+        );
+        self.judge(to, is_closer(points, [first, second]), words);
     }
 
     /// "The formula agrees with the experiment": point by point, those in words where it does not, with x in this unit.
@@ -62,6 +68,13 @@ impl Said<'_> {
     pub(crate) fn judge(self, to: &mut Reproduction, parts: impl IntoIterator<Item = bool>, ours: String) {
         to.claim(self.figure, self.claim, Verdict::of(parts), ours, self.why);
     }
+}
+
+/// Whether the first formula is closer to an experiment than the second, and not the second: a claim's two parts. What differs from point to
+/// point as much as the formulas do on average is a tie.
+pub(crate) fn is_closer(points: &Points, [first, second]: [Formula<'_>; 2]) -> [bool; 2] {
+    let [near, far] = [first, second].map(|formula| errors(points, formula));
+    less(&near.into_iter().zip(far).collect::<Vec<_>>())
 }
 
 /// How far a formula is above a point, in % of it; where it has no value it is infinitely far.
@@ -110,9 +123,19 @@ mod tests {
     fn the_closer_formula_is_the_one_with_the_smaller_errors() {
         let (near, far): (Formula<'_>, Formula<'_>) = (&|x| Ok(x * 10.2), &|x| Ok(x * 9.0));
         let (verdict, ours) = judged(|said, to| said.is_closer(to, &POINTS, "kB", [near, far]));
-        let expected = "mean error 2.0 % and 10.0 % over 2 points, the first's largest +2.0 % at 2 kB";
+        let expected =
+            "mean error 2.0 % and 10.0 % over 2 points, the first closer at 2, the first's largest +2.0 % at 2 kB";
         assert_eq!((verdict, &*ours), (Verdict::Holds, expected));
         assert_eq!(judged(|said, to| said.is_closer(to, &POINTS, "kB", [far, near])).0, Verdict::Fails);
+    }
+
+    #[test]
+    fn a_formula_that_is_closer_here_and_farther_there_is_not_the_closer_one() {
+        let (first, second): (Formula<'_>, Formula<'_>) = (&|x| Ok(x * x * 10.0 / 2.0 + 5.0), &|x| Ok(x * 12.0));
+        let (verdict, ours) = judged(|said, to| said.is_closer(to, &POINTS, "kB", [first, second]));
+        let expected =
+            "mean error 12.5 % and 20.0 % over 2 points, the first closer at 1, the first's largest +25 % at 2 kB";
+        assert_eq!((verdict, &*ours), (Verdict::InPart, expected));
     }
 
     #[test]
