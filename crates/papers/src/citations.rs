@@ -36,7 +36,8 @@ pub(crate) const OBATA_2001: Citation = Citation {
     mistakes: &[
         "Bytes are divided by bit/s; the factor 8 is never written.",
         "MWS/d_seg is a real number, where TCP sends whole segments: up to +41 % in throughput. As published here, mended beside it.",
-        "Eq 9 and 11 put the payload alone on the wire, Eq 5 counts its headers too (0.04 %).",
+        "Eq 9 and 11 put the payload alone on the wire, Eq 5 counts its headers and α too: 0.04 % of a file's time, 1.8 % where most of a large \
+         window is left (Fig 10, 128 kByte).",
         "Eq 10 is not monotonic: without a remainder it ends when the next window would be sent, else with the last byte.",
         "Every odd segment of a window waits for the next one or the timer, which Eq 1 and 6 leave out (+8 to +23 %); so do ACKs behind \
          earlier ACKs (−8 to +6 % at 4 to 16 kbit/s).",
