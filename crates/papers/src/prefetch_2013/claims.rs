@@ -12,6 +12,9 @@ fn is_about(ours: f64, said: f64) -> bool {
     (ours / said - 1.0).abs() <= ABOUT
 }
 
+/// When Fig 16's cut ends, in s.
+const CUT_ENDS: f64 = 3.0;
+
 /// Bytes of the test's contents.
 const ALL: u64 = super::TEST_BYTES;
 
@@ -107,12 +110,15 @@ pub(super) fn of_recovery(to: &mut Reproduction, load: &Load, reading: &str) {
     let claim = "100 % of what the UDP packets carry is received";
     let why = "what is missing is asked for until it is there";
     Said { figure, claim, why }.judge(to, [bytes == ALL], format!("{bytes} of {ALL} B"));
-    // Requests are what crosses the uplink after the cut; they take half of the round trip.
+    // What crosses the uplink and answers what came after the cut is there a round trip later; what comes before had waited in the cut.
+    let round_trip = super::RTT.as_secs_f64();
     let requests: Vec<f64> = load
         .link
         .iter()
-        .filter(|sample| sample.up_bit_s > 0.0 && sample.start_s > 3.0)
-        .map(|sample| sample.start_s + sample.span_s - super::RTT.as_secs_f64() / 2.0)
+        .filter(|sample| sample.up_bit_s > 0.0)
+        .map(|sample| sample.start_s + sample.span_s)
+        .filter(|arrival| *arrival > CUT_ENDS + round_trip)
+        .map(|arrival| arrival - round_trip / 2.0)
         .collect();
     let (first, last) = (requests.first().copied().unwrap_or(f64::NAN), requests.last().copied().unwrap_or(f64::NAN));
     to.row(figure, "last request for what is missing, proposed, simulated (s)", Some(7.0), last, reading);
