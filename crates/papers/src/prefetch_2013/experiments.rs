@@ -242,6 +242,9 @@ mod tests {
     fn a_cut_costs_the_wait_and_no_byte() {
         let cut = simulated(16);
         assert_eq!(verdicts(&cut), [Holds, InPart]);
+        let asked = cut.claims[1].ours.strip_prefix("requests from ").and_then(|words| words.split_once(" to "));
+        let first: f64 = asked.expect("it is told").0.parse().expect("it is a time");
+        assert!((3.25..3.3).contains(&first), "nothing sent after the cut is there before 3.25 s: {first}");
         let proposed = cut.curves.iter().find(|curve| curve.name.starts_with("proposed")).expect("it is simulated");
         let at =
             |time: f64| proposed.points.iter().take_while(|(x, _)| *x < time).last().map_or(0.0, |(_, share)| *share);
