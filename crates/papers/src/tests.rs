@@ -206,6 +206,8 @@ fn normal_access_takes_what_was_measured_and_longer_when_it_is_cut() {
 fn twelve_ways_are_predicted_from_the_base_case() {
     let all = reproduce_with(Paper::NzUs2000, None, Effort::Quick, &mut |_| {}).expect("it is a paper");
     every_way_has_its_numbers_at_the_lowest_and_the_highest_load(&all);
+    let highest = all.rows.iter().filter(|row| row.quantity.contains("3368 requests"));
+    assert!(highest.clone().count() == 36 && highest.clone().all(|row| row.reading.contains("quick run")));
     let fig_4 = all.only(Figure::Fig(4));
     let (fitted, others): (Vec<_>, Vec<_>) = fig_4.rows.iter().partition(|row| !row.quantity.starts_with("servers"));
     assert_eq!((fitted.len(), others.len()), (24, 24));

@@ -158,7 +158,7 @@ pub(super) fn of_buffers(experiment: &Experiment, to: &mut Reproduction) {
         let said = Said {
             figure,
             claim: "the full buffer drops what comes",
-            why: "the last loads are more than the link carries",
+            why: "the last load is more than the link carries",
         };
         said.judge(to, [drops > 0], format!("{drops} of {} runs drop", all().count()));
     }

@@ -230,3 +230,16 @@ fn scaled(records: &[LogRecord], factor: f64) -> Arc<[LogRecord]> {
     let reply = |record: &LogRecord| Bytes::new((record.reply_bytes.as_f64() * factor) as u64);
     records.iter().map(|record| LogRecord { reply_bytes: reply(record), ..record.clone() }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fit_is_what_is_told_and_what_the_scenario_has() {
+        let fitted = fitted_server_time(&log(SEED, 1, 0)).expect("it can be simulated");
+        assert_eq!(format!("{fitted:.3}").parse(), Ok(fitted));
+        let shipped = scenario("nz-us-log", Architecture::Direct, &[]).expect("it is shipped").log.expect("it has one");
+        assert!((shipped.server_time - fitted).abs() < 1e-9, "{} and {fitted}", shipped.server_time);
+    }
+}

@@ -351,7 +351,7 @@ mod tests {
             assert!(claim.why.contains(other), "{claim:?}");
             let at_4 = |name: &str| {
                 let curve = reproduction.curves.iter().find(|curve| curve.name.ends_with(name));
-                curve.and_then(|curve| curve.points.iter().find(|(x, _)| *x == 4.0)).expect("there is one").1
+                curve.expect("there is one").points[2].1
             };
             let (climbs, full) = (at_4("existing formula"), at_4("existing formula, full window"));
             assert!((climbs / full - 0.75).abs() < 0.001, "a small window limits all the way from half to full");
