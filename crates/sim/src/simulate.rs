@@ -96,13 +96,16 @@ fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn Fn
     simulation
 }
 
+/// An architecture and what its users met.
+type Populated<'a> = (Task<'a>, Vec<Replication>);
+
 /// Lets users load pages with each architecture, as often with all of them as the one that needs most, so that their differences are not those of
 /// other replications.
 fn populate<'a>(
     tasks: impl Iterator<Item = (Architecture, Result<Task<'a>, SimError>)>,
     users: &Users,
     heard: &mut dyn FnMut(Progress),
-) -> Vec<(Architecture, Result<(Task<'a>, Vec<Replication>), SimError>)> {
+) -> Vec<(Architecture, Result<Populated<'a>, SimError>)> {
     let mut first = |task: Task<'a>| {
         let replications = task.populate(users, (Vec::new(), 0), heard)?;
         Ok((task, replications))
@@ -110,7 +113,7 @@ fn populate<'a>(
     let found: Vec<_> = tasks.map(|(of, task)| (of, task.and_then(&mut first))).collect();
     let counts = found.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.1.len()));
     let most = counts.max().unwrap_or(0);
-    let mut more = |(task, known): (Task<'a>, Vec<Replication>)| {
+    let mut more = |(task, known): Populated<'a>| {
         let is_less = known.len() < most;
         let all = if is_less { task.populate(users, (known, most), heard)? } else { known };
         Ok((task, all))

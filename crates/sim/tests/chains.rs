@@ -84,11 +84,7 @@ fn off_the_prediction(scenario: &Scenario) -> f64 {
 fn errors(architecture: Architecture, numbers: core::ops::Range<u64>, assignments: &[&str]) -> Vec<f64> {
     let only = format!("run.architectures={architecture}");
     let assignments = [assignments, &[&only]].concat();
-    let error = |number| {
-        let off = off_the_prediction(&page_over_a_link(number, &assignments));
-        println!("{architecture} {number} {assignments:?}: {:+.3} %", off * 100.0);
-        off.abs()
-    };
+    let error = |number| off_the_prediction(&page_over_a_link(number, &assignments)).abs();
     let mut errors: Vec<f64> = numbers.map(error).collect();
     errors.sort_by(f64::total_cmp);
     errors
