@@ -8,7 +8,9 @@
 //! They were measured between Linux 6.18 and an emulated link of 1 to 40 Mbit/s and 22 to 600 ms, as what passes from a packet's delivery until
 //! what it lets the kernel send is at the link again (30,000 answers). On a link that is not dense most take within a microsecond of the same, so that what
 //! has found room in a queue finds it round after round; some take longer, as another thread runs. Data take some microseconds more, for the segments
-//! that are sent ([`crate::host`]). After a pause, when caches are cold and a processor sleeps, all take longer, and a SYN takes the most, since a connection is made for it.
+//! that are sent ([`crate::host`]). After a pause, when caches are cold and a processor sleeps, all take longer, the longer the deeper it sleeps (40,000
+//! answers in 23 loads), and a SYN takes the most, since a connection is made for it. The first packet of a round trip often comes after a pause: what
+//! it takes longer than the others is what they come sooner to a queue that serves them at their own pace.
 
 use crate::Segment;
 use crate::host::draw;
@@ -40,12 +42,12 @@ const TAKES: [Shares; 2] = [
 ];
 /// And what each takes that waits behind another.
 const BEHIND_ANOTHER: Duration = Duration::from_nanos(300);
-/// After so long without a packet it takes this long, at least and at most.
-const PAUSE: Duration = Duration::from_millis(30);
-const AFTER_PAUSE: [Duration; 2] = micros([11, 24]);
-/// For a SYN, and for what answers it; and after a pause.
-const OPENING: [[Duration; 2]; 2] = [micros([8, 16]), micros([19, 52])];
-const OPENED: [[Duration; 2]; 2] = [micros([9, 16]), micros([16, 50])];
+/// After so many ms without a packet it takes this long, at least and at most.
+const AFTER_PAUSE: [(u64, [Duration; 2]); 4] =
+    [(30, micros([11, 26])), (60, micros([13, 42])), (120, micros([20, 55])), (300, micros([45, 105]))];
+/// For a SYN, and for what answers it; after a pause, and after a long one.
+const OPENING: [[Duration; 2]; 3] = [micros([8, 16]), micros([19, 52]), micros([64, 120])];
+const OPENED: [[Duration; 2]; 3] = [micros([9, 16]), micros([16, 50]), micros([41, 80])];
 
 const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
     [Duration::from_micros(least), Duration::from_micros(most)]
@@ -67,11 +69,13 @@ impl Kernel {
 
     /// When it gets to `segment`, which comes now: one after the other.
     pub fn hears(&mut self, now: Instant, segment: &Segment) -> Instant {
-        let pauses = usize::from(now > self.last + PAUSE);
+        let is_over = |(pause, _): &&(u64, _)| now > self.last + Duration::from_millis(*pause);
+        let pauses = AFTER_PAUSE.iter().take_while(is_over).count();
+        let rest = pauses.div_ceil(AFTER_PAUSE.len() - 1);
         let takes = match (segment.syn, segment.acknowledgment) {
-            (true, None) => draw(&mut self.dice, OPENING[pauses]),
-            (true, Some(_)) => draw(&mut self.dice, OPENED[pauses]),
-            _ if pauses == 1 => draw(&mut self.dice, AFTER_PAUSE),
+            (true, None) => draw(&mut self.dice, OPENING[rest]),
+            (true, Some(_)) => draw(&mut self.dice, OPENED[rest]),
+            _ if pauses > 0 => draw(&mut self.dice, AFTER_PAUSE[pauses - 1].1),
             _ => self.takes(&TAKES[usize::from(now > self.last + SOON)]),
         };
         self.last = (self.last + BEHIND_ANOTHER).max(now + takes);
@@ -135,11 +139,17 @@ mod tests {
         let syn = Segment { syn: true, ..Segment::default() };
         let answer = Segment { syn: true, ..acknowledgment() };
         for (segment, pause_us, [least, most]) in [
-            (acknowledgment(), 31_000, AFTER_PAUSE),
+            (acknowledgment(), 31_000, AFTER_PAUSE[0].1),
+            (acknowledgment(), 61_000, AFTER_PAUSE[1].1),
+            (acknowledgment(), 121_000, AFTER_PAUSE[2].1),
+            (acknowledgment(), 301_000, AFTER_PAUSE[3].1),
             (syn, 1000, OPENING[0]),
             (syn, 31_000, OPENING[1]),
+            (syn, 299_000, OPENING[1]),
+            (syn, 301_000, OPENING[2]),
             (answer, 1000, OPENED[0]),
             (answer, 31_000, OPENED[1]),
+            (answer, 301_000, OPENED[2]),
         ] {
             let times = times(&segment, pause_us);
             assert!(times[0] >= least.as_nanos() && times[999] <= most.as_nanos(), "{segment:?}: {times:?}");
