@@ -102,7 +102,7 @@ async fn upload(mut body: hyper::body::Incoming, mut outgoing: Outgoing) {
     let _ = outgoing.end().await;
 }
 
-/// Says yes at once; the client's first bytes travel with the request to connect, and a refusal closes the connection.
+/// Says yes at once and asks the gateway to connect, without waiting for the client's first bytes; a refusal closes the connection.
 fn connect_request(
     shared: Arc<Shared>,
     request: Request<hyper::body::Incoming>,
