@@ -9,8 +9,11 @@
 //! what it lets the kernel send is at the link again (30,000 answers). On a link that is not dense most take within a microsecond of the same, so that what
 //! has found room in a queue finds it round after round; some take longer, as another thread runs. Data take some microseconds more, for the segments
 //! that are sent ([`crate::host`]). After a pause, when caches are cold and a processor sleeps, all take longer, the longer the deeper it sleeps (40,000
-//! answers in 23 loads), and a SYN takes the most, since a connection is made for it. The first packet of a round trip often comes after a pause: what
+//! answers in 23 loads), and a SYN takes the most, since a connection is made for it: the first of a load, before which nothing was heard for long, 96 µs. The first packet of a round trip often comes after a pause: what
 //! it takes longer than the others is what they come sooner to a queue that serves them at their own pace.
+//!
+//! Left out: what two hosts on one machine take from each other. Where packets fall due at both ends of the emulated link within 20 µs of each other, what answers
+//! the one is seen when both are delivered.
 
 use crate::Segment;
 use crate::host::draw;
@@ -43,11 +46,16 @@ const TAKES: [Shares; 2] = [
 /// And what each takes that waits behind another.
 const BEHIND_ANOTHER: Duration = Duration::from_nanos(300);
 /// After so many ms without a packet it takes this long, at least and at most.
-const AFTER_PAUSE: [(u64, [Duration; 2]); 4] =
-    [(30, micros([11, 26])), (60, micros([13, 42])), (120, micros([20, 55])), (300, micros([45, 105]))];
+const AFTER_PAUSE: [(u64, [Duration; 2]); 5] = [
+    (10, micros([10, 18])),
+    (30, micros([11, 26])),
+    (60, micros([13, 42])),
+    (120, micros([20, 55])),
+    (300, micros([45, 105])),
+];
 /// For a SYN, and for what answers it; after a pause, and after a long one.
-const OPENING: [[Duration; 2]; 3] = [micros([8, 16]), micros([19, 52]), micros([64, 120])];
-const OPENED: [[Duration; 2]; 3] = [micros([9, 16]), micros([16, 50]), micros([41, 80])];
+const OPENING: [[Duration; 2]; 3] = [micros([12, 25]), micros([19, 52]), micros([64, 120])];
+const OPENED: [[Duration; 2]; 3] = [micros([14, 23]), micros([16, 50]), micros([41, 80])];
 
 const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
     [Duration::from_micros(least), Duration::from_micros(most)]
@@ -58,28 +66,29 @@ const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
 pub struct Kernel {
     dice: Dice,
     /// When it got to the last one.
-    last: Instant,
+    last: Option<Instant>,
 }
 
 impl Kernel {
     /// Of a host; how long it takes each time is drawn from `random`.
     pub fn new(random: Stream) -> Self {
-        Self { dice: Dice::new(random), last: Instant::START }
+        Self { dice: Dice::new(random), last: None }
     }
 
     /// When it gets to `segment`, which comes now: one after the other.
     pub fn hears(&mut self, now: Instant, segment: &Segment) -> Instant {
-        let is_over = |(pause, _): &&(u64, _)| now > self.last + Duration::from_millis(*pause);
-        let pauses = AFTER_PAUSE.iter().take_while(is_over).count();
-        let rest = pauses.div_ceil(AFTER_PAUSE.len() - 1);
+        let is_over = |pause: Duration| self.last.is_none_or(|last| now > last + pause);
+        let pauses = AFTER_PAUSE.iter().take_while(|(pause, _)| is_over(Duration::from_millis(*pause))).count();
+        let rest = pauses.saturating_sub(1).div_ceil(AFTER_PAUSE.len() - 2);
         let takes = match (segment.syn, segment.acknowledgment) {
             (true, None) => draw(&mut self.dice, OPENING[rest]),
             (true, Some(_)) => draw(&mut self.dice, OPENED[rest]),
             _ if pauses > 0 => draw(&mut self.dice, AFTER_PAUSE[pauses - 1].1),
-            _ => self.takes(&TAKES[usize::from(now > self.last + SOON)]),
+            _ => self.takes(&TAKES[usize::from(is_over(SOON))]),
         };
-        self.last = (self.last + BEHIND_ANOTHER).max(now + takes);
-        self.last
+        let heard = self.last.map_or(now, |last| last + BEHIND_ANOTHER).max(now + takes);
+        self.last = Some(heard);
+        heard
     }
 
     fn takes(&mut self, shares: &Shares) -> Duration {
@@ -139,21 +148,32 @@ mod tests {
         let syn = Segment { syn: true, ..Segment::default() };
         let answer = Segment { syn: true, ..acknowledgment() };
         for (segment, pause_us, [least, most]) in [
-            (acknowledgment(), 31_000, AFTER_PAUSE[0].1),
-            (acknowledgment(), 61_000, AFTER_PAUSE[1].1),
-            (acknowledgment(), 121_000, AFTER_PAUSE[2].1),
-            (acknowledgment(), 301_000, AFTER_PAUSE[3].1),
-            (syn, 1000, OPENING[0]),
+            (acknowledgment(), 11_000, AFTER_PAUSE[0].1),
+            (acknowledgment(), 31_000, AFTER_PAUSE[1].1),
+            (acknowledgment(), 61_000, AFTER_PAUSE[2].1),
+            (acknowledgment(), 121_000, AFTER_PAUSE[3].1),
+            (acknowledgment(), 301_000, AFTER_PAUSE[4].1),
+            (syn, 29_000, OPENING[0]),
             (syn, 31_000, OPENING[1]),
             (syn, 299_000, OPENING[1]),
             (syn, 301_000, OPENING[2]),
-            (answer, 1000, OPENED[0]),
+            (answer, 29_000, OPENED[0]),
             (answer, 31_000, OPENED[1]),
             (answer, 301_000, OPENED[2]),
         ] {
             let times = times(&segment, pause_us);
             assert!(times[0] >= least.as_nanos() && times[999] <= most.as_nanos(), "{segment:?}: {times:?}");
             assert!(times[900] - times[100] > (most - least).as_nanos() / 2, "{segment:?}: {times:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_packet_comes_after_a_long_pause() {
+        let syn = Segment { syn: true, ..Segment::default() };
+        for seed in 0..20 {
+            let mut kernel = Kernel::new(Stream::new(seed, 0));
+            let takes = kernel.hears(at(1000), &syn).since(at(1000));
+            assert!(takes >= OPENING[2][0] && takes <= OPENING[2][1], "{takes:?}");
         }
     }
 

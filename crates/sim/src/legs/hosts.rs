@@ -120,7 +120,7 @@ impl Hosts {
 
     /// When what the program does there now leaves, if it is known.
     pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
-        self.program(now, (route, side), Program::answers)
+        self.program(now, (route, side), if side == Side::Far { Program::serves } else { Program::answers })
     }
 }
 
