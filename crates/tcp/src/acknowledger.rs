@@ -23,6 +23,8 @@ const TELLING: u32 = 3;
 const COMPRESSION: Duration = Duration::from_millis(1);
 /// `tcp_comp_sack_slack_ns`: a timer that nothing else wakes the processor for runs out so much later.
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
+/// Later still is what it does seen at the link: such a timer raises a softirq, and that of a packet which came a moment before is served first.
+const COMPRESSION_LATENESS: Duration = Duration::from_micros(6);
 const COMPRESSION_SHARE: u32 = 20;
 const MOST_COMPRESSED: u32 = 44;
 /// Acknowledged one by one after a mark.
@@ -60,6 +62,8 @@ pub(crate) struct Acknowledger {
     /// Segments since the last acknowledgement.
     segments: u32,
     interactive: bool,
+    /// What arrives next out of order has been answered.
+    has_answered: bool,
     /// How many acknowledgements are held back, what was expected when data last arrived out of order, and how often it has been
     /// acknowledged for that.
     held_back: u32,
@@ -79,6 +83,7 @@ impl Acknowledger {
             last_arrival: None,
             told: (Sequence::SYN, 0),
             held_back: 0,
+            has_answered: false,
         }
     }
 
@@ -105,9 +110,18 @@ impl Acknowledger {
         }
     }
 
+    /// What arrives now out of order was answered before it was taken in, so that the next one tells of it: sending an acknowledgement takes
+    /// back that one is wanted (tcp_event_ack_sent()).
+    pub(crate) fn has_answered(&mut self) {
+        self.has_answered = true;
+    }
+
     /// Data arrived beyond `expected`; the shorter of the round trips that this end's receiver and sender have seen, none if the receiver has seen none
     /// (__tcp_ack_snd_check()).
     pub(crate) fn out_of_order(&mut self, now: Instant, expected: Sequence, rtt: Duration) {
+        if core::mem::take(&mut self.has_answered) {
+            return;
+        }
         let is_quick = self.quick > 0 && !self.interactive;
         let compresses = matches!(self.behavior.ack, AckPolicy::Linux { .. }) && self.behavior.sack;
         if !compresses || is_quick || self.held_back >= MOST_COMPRESSED {
@@ -121,7 +135,7 @@ impl Acknowledger {
             return self.demand(now);
         }
         self.held_back += 1;
-        let delay = COMPRESSION.min(rtt / COMPRESSION_SHARE) + COMPRESSION_SLACK;
+        let delay = COMPRESSION.min(rtt / COMPRESSION_SHARE) + COMPRESSION_SLACK + COMPRESSION_LATENESS;
         self.due = Some(self.due.map_or(now + delay, |due| due.min(now + delay)));
     }
 
@@ -422,16 +436,21 @@ mod tests {
     fn linux_holds_back_what_tells_nothing_new_of_a_loss() {
         let at = |ms: u64| Instant::START + Duration::from_millis(ms);
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
-        let mut due = |ms: u64, expected: Sequence, rtt_ms: u64| {
+        let due_of = |acks: &mut Acknowledger, ms: u64, expected: Sequence, rtt_ms: u64| {
             acks.out_of_order(at(ms), expected, Duration::from_millis(rtt_ms));
             let due = acks.due().expect("it is acknowledged").since(at(ms));
             acks.acknowledged();
             due.as_micros()
         };
+        let mut due = |ms: u64, expected: Sequence, rtt_ms: u64| due_of(&mut acks, ms, expected, rtt_ms);
         let first = Sequence::FIRST_BYTE;
-        assert_eq!([1, 2, 3, 4, 5].map(|ms| due(ms, first, 100)), [0, 0, 0, 1100, 1100]);
-        assert_eq!(due(6, first, 10), 600, "a twentieth of the round trip");
+        assert_eq!([1, 2, 3, 4, 5].map(|ms| due(ms, first, 100)), [0, 0, 0, 1106, 1106]);
+        assert_eq!(due(6, first, 10), 606, "a twentieth of the round trip");
         assert_eq!(due(7, first + MSS, 100), 0, "progress");
+        acks.has_answered();
+        acks.out_of_order(at(8), first + MSS, Duration::from_millis(100));
+        assert_eq!(acks.due(), None, "what has just left is the answer");
+        assert_eq!(due_of(&mut acks, 9, first + MSS, 100), 0, "that of the next one is its own");
         let mut acks = acknowledger(Profile::Rfc, FirstAck::Delayed);
         (0..9).for_each(|ms| acks.out_of_order(at(ms), first, Duration::from_millis(50)));
         assert_eq!(acks.due(), Some(at(8)), "RFC 5681 §4.2: at once");

@@ -239,6 +239,7 @@ impl Endpoint {
         }
         if self.receiver.is_crowded_by(segment) {
             self.acknowledge(now);
+            self.receiver.makes_room();
         }
         let received = self.receiver.handle_segment(now, segment, &self.sender.rtt);
         self.report_connected(now);

@@ -4,6 +4,7 @@
 //! (tcp_sack_new_ofo_skb()): what arrives beside a forgotten block is named without it. The bytes stay.
 
 use crate::{SackBlock, Sequence};
+use farhop_units::Bytes;
 
 /// Most connections never see a hole: only those that do have lists.
 #[derive(Debug)]
@@ -47,6 +48,13 @@ impl OutOfOrder {
     /// The place after the last that has arrived, if anything waits.
     pub(crate) fn furthest(&self) -> Option<Sequence> {
         self.furthest
+    }
+
+    /// How much waits.
+    pub(crate) fn held(&self) -> Bytes {
+        self.lists
+            .as_deref()
+            .map_or(Bytes::ZERO, |lists| lists.islands.iter().map(|island| island.end - island.start).sum())
     }
 
     /// A segment has come that lies beyond a hole.

@@ -98,8 +98,13 @@ impl Receiver {
         self.window.read_at(runs);
     }
 
+    /// An acknowledgement leaves before a segment is taken in which [crowds](Self::is_crowded_by) it: that counts as its answer.
+    pub(crate) fn makes_room(&mut self) {
+        self.acks.has_answered();
+    }
+
     /// Whether an acknowledgement is held back that has to leave before this segment is taken in: with that there might be no room for all it has
-    /// to say.
+    /// to say (tcp_sack_compress_send_ack()).
     pub(crate) fn is_crowded_by(&self, segment: &Segment) -> bool {
         let is_beyond = self.expected.is_some_and(|expected| segment.sequence > expected) && !segment.is_pure_ack();
         if !self.acks.holds_back() || !is_beyond {
@@ -131,10 +136,11 @@ impl Receiver {
             self.fin = Some(segment.sequence + segment.payload + Bytes::new(u64::from(segment.syn)));
         }
         self.window.measure(self.acks.timers.timestamp(now), segment);
+        let held = self.waiting.held();
         if segment.sequence > expected {
             self.waiting.add(SackBlock { start: segment.sequence, end: segment.end() });
             // Without, a window that moves would hide that the acknowledgement is a duplicate.
-            if self.sack && self.window.data_waits(segment.payload, self.waiting_span()) {
+            if self.sack && self.window.data_waits(segment.payload, held, self.waiting_span()) {
                 self.acks.window_grew();
             }
         }
@@ -154,7 +160,7 @@ impl Receiver {
         }
         if received.bytes > Bytes::ZERO {
             self.window.note_received(received.bytes);
-            self.note_data(now, segment, alarms, trip);
+            self.note_data(now, segment, held, (alarms, trip));
         }
         received
     }
@@ -226,10 +232,11 @@ impl Receiver {
         self.waiting.furthest().map_or(Bytes::ZERO, |furthest| furthest - self.expected.unwrap_or_default())
     }
 
-    fn note_data(&mut self, now: Instant, segment: &Segment, alarms: bool, trip: &RttEstimator) {
+    /// Data has arrived in order, when so much was held beyond a hole.
+    fn note_data(&mut self, now: Instant, segment: &Segment, held: Bytes, (alarms, trip): (bool, &RttEstimator)) {
         let Some(expected) = self.expected else { return };
         let (push, waiting) = (segment.push, self.waiting_span());
-        let window_grew = self.window.data_arrived(now, segment.payload, expected, waiting);
+        let window_grew = self.window.data_arrived(now, (segment.payload, held), expected, waiting);
         let unacknowledged = expected - self.told;
         let (mss, window) = (self.mss, self.window.promised(expected));
         let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, alarms, trip };
@@ -239,7 +246,7 @@ impl Receiver {
     /// The acknowledgement fields of a segment that goes out now with `payload`.
     pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
         segment.acknowledgment = self.expected;
-        let window = self.window.promise(self.expected.unwrap_or_default());
+        let window = self.window.promise(self.expected.unwrap_or_default(), self.waiting.held());
         // What there is beyond that the next segment says.
         segment.window = if segment.syn { window.min(UNSCALED) } else { window };
         segment.ece |= self.marked;
@@ -425,7 +432,11 @@ mod tests {
             }
             receiver.ack_due().expect("it is said at last").since(at(1000)).as_micros()
         };
-        assert_eq!([None, Some(4), Some(50)].map(waits), [600, 300, 600], "a twentieth, and a slack");
+        assert_eq!(
+            [None, Some(4), Some(50)].map(waits),
+            [606, 306, 606],
+            "a twentieth, a slack, and what a softirq is late"
+        );
     }
 
     #[test]
@@ -472,7 +483,7 @@ mod tests {
         let count = at_once.count();
         let grown = offers.windows(2).filter(|pair| pair[1] > pair[0]).count();
         assert!(
-            grown > 3 && (grown..=grown + 4).contains(&count),
+            grown > 2 && (grown..=grown + 4).contains(&count),
             "{count} at once, {grown} windows larger: {offers:?}"
         );
     }

@@ -138,9 +138,12 @@ impl ReceiveWindow {
         self.tuning.as_ref().and_then(|tuning| tuning.trip.estimate)
     }
 
-    /// The window to advertise now, beyond `expected`.
-    pub(crate) fn promise(&mut self, expected: Sequence) -> Bytes {
-        let edge = self.possible_edge(expected);
+    /// The window to advertise now, beyond `expected`, while so much is `held` beyond a hole (__tcp_select_window(): no more than there is room for
+    /// beside that).
+    pub(crate) fn promise(&mut self, expected: Sequence, held: Bytes) -> Bytes {
+        let room = self.tuning.as_ref().filter(|_| held > Bytes::ZERO).map(|tuning| tuning.room_beside(held, self.mss));
+        let possible = self.possible_edge(expected);
+        let edge = room.map_or(possible, |room| possible.min(expected + room));
         // RFC 9293 §3.8.6.2.2.
         let step = self.mss.min(Bytes::new(self.offer.get() / 2));
         if self.unread.is_none() || edge - self.edge >= step {
@@ -191,10 +194,17 @@ impl ReceiveWindow {
         }
     }
 
-    /// `payload` arrived in order, up to `expected`, and `waiting` bytes span what arrived beyond. Returns whether the offer grew.
-    pub(crate) fn data_arrived(&mut self, now: Instant, payload: Bytes, expected: Sequence, waiting: Bytes) -> bool {
+    /// `payload` arrived in order, up to `expected`, while so much was `held` beyond a hole, and `waiting` bytes span what is now. Returns whether the
+    /// offer grew.
+    pub(crate) fn data_arrived(
+        &mut self,
+        now: Instant,
+        (payload, held): (Bytes, Bytes),
+        expected: Sequence,
+        waiting: Bytes,
+    ) -> bool {
         // The buffer follows when the application reads, which is later.
-        let (grew, read) = (self.grow(payload), self.reads_at.take().unwrap_or(now));
+        let (grew, read) = (self.grow(payload, held + self.mss), self.reads_at.take().unwrap_or(now));
         let Some(tuning) = &mut self.tuning else { return false };
         if tuning.trip.estimate.is_some_and(|rtt| read.since(tuning.round_start) >= rtt) {
             // What the application has not read says nothing about how fast it reads.
@@ -204,16 +214,18 @@ impl ReceiveWindow {
         grew
     }
 
-    /// `payload` arrived out of order; `waiting` bytes span all that did. Returns whether the offer grew.
-    pub(crate) fn data_waits(&mut self, payload: Bytes, waiting: Bytes) -> bool {
+    /// `payload` arrived out of order, while so much was `held`; `waiting` bytes span all that did. Returns whether the offer grew: the buffer follows
+    /// behind (tcp_data_queue_ofo()).
+    pub(crate) fn data_waits(&mut self, payload: Bytes, held: Bytes, waiting: Bytes) -> bool {
+        let grew = self.grow(payload, held);
         if let Some(tuning) = &mut self.tuning {
             tuning.make_room(waiting, Bytes::ZERO);
         }
-        self.grow(payload)
+        grew
     }
 
-    /// tcp_grow_window().
-    fn grow(&mut self, payload: Bytes) -> bool {
+    /// tcp_grow_window(), as far as there is room beside what is held: also by what arrives in order, until it is read.
+    fn grow(&mut self, payload: Bytes, held: Bytes) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         if payload >= self.mss {
             tuning.room = tuning.room.max(tuning.known_room);
@@ -222,12 +234,18 @@ impl ReceiveWindow {
             return false;
         }
         let before = self.offer;
-        self.offer = self.offer.max((self.offer + self.mss * 2).min(tuning.room).min(self.limit));
+        self.offer =
+            self.offer.max((self.offer + self.mss * 2).min(tuning.room_beside(held, self.mss)).min(self.limit));
         self.offer > before
     }
 }
 
 impl Tuning {
+    /// The room beside so much: that beside one segment is known.
+    fn room_beside(&self, held: Bytes, mss: Bytes) -> Bytes {
+        (self.room + mss).saturating_sub(held)
+    }
+
     fn end_round(&mut self, now: Instant, expected: Sequence, waiting: Bytes) {
         let arrived = expected - self.round_from;
         (self.round_start, self.round_from) = (now, expected);
@@ -265,7 +283,7 @@ mod tests {
                 let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + RTT * (round - 1)) };
                 window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
-                window.data_arrived(now, config.mss, expected, Bytes::ZERO);
+                window.data_arrived(now, (config.mss, Bytes::ZERO), expected, Bytes::ZERO);
             }
             segments *= 2;
             rounds_seen.push((window.offer(), config.mss * segments));
@@ -303,15 +321,15 @@ mod tests {
         let mut window = ReceiveWindow::new(&config);
         let at = |bytes| Sequence::FIRST_BYTE + Bytes::new(bytes);
         window.hold(Bytes::ZERO);
-        assert_eq!(window.promise(at(0)), Bytes::new(10_000));
+        assert_eq!(window.promise(at(0), Bytes::ZERO), Bytes::new(10_000));
         window.note_received(Bytes::new(10_000));
-        assert_eq!(window.promise(at(10_000)), Bytes::ZERO);
+        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::ZERO);
         window.hold(Bytes::new(9000));
         assert!(!window.is_update_due(at(10_000)));
-        assert_eq!(window.promise(at(10_000)), Bytes::ZERO, "less than a segment is no window");
+        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::ZERO, "less than a segment is no window");
         window.hold(Bytes::new(8000));
         assert!(window.is_update_due(at(10_000)));
-        assert_eq!(window.promise(at(10_000)), Bytes::new(2000));
+        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::new(2000));
         window.hold(Bytes::new(6100));
         assert!(!window.is_update_due(at(10_000)), "not yet twice as much");
         window.hold(Bytes::new(6000));
@@ -359,7 +377,7 @@ mod tests {
                 window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
                 reads.into_iter().for_each(|reads| window.read_at(Instant::START + reads));
-                window.data_arrived(now, config.mss, expected, Bytes::ZERO);
+                window.data_arrived(now, (config.mss, Bytes::ZERO), expected, Bytes::ZERO);
                 window.tuning.as_ref().map(|tuning| tuning.last_round)
             };
             (0..20).for_each(|_| _ = arrive(RTT * 2, None));
@@ -372,5 +390,36 @@ mod tests {
         assert_eq!(last_round(None), Some(config.mss * LINUX_FIRST_ROUND));
         assert_eq!(last_round(Some(RTT * 3 - Duration::from_micros(1))), Some(config.mss * LINUX_FIRST_ROUND));
         assert_eq!(last_round(Some(RTT * 3)), Some(config.mss * 20));
+    }
+
+    /// As Linux 6.18 was seen to do: windows of 79 KiB stay as they are while 20 segments arrive of which each second one is missing.
+    #[test]
+    fn what_is_held_beyond_a_hole_takes_the_room_to_grow() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mss = config.mss;
+        let grown = |holds: bool| {
+            let mut window = ReceiveWindow::new(&config);
+            let expected = Sequence::FIRST_BYTE + mss * 30;
+            while window.data_arrived(Instant::START, (mss, Bytes::ZERO), expected, Bytes::ZERO) {}
+            let before = window.promise(expected, Bytes::ZERO);
+            for number in 0..20 {
+                let held = if holds { mss * number } else { Bytes::ZERO };
+                window.data_waits(mss, held, mss * (2 * number + 2));
+            }
+            let held = if holds { mss * 20 } else { Bytes::ZERO };
+            (before, window.promise(expected, held))
+        };
+        let (before, after) = grown(true);
+        assert_eq!((before, after), (Bytes::kib(79), before));
+        assert!(grown(false).1 > before);
+    }
+
+    #[test]
+    fn the_first_segment_beyond_a_hole_finds_the_room_that_one_in_order_takes_itself() {
+        let config = TcpConfig::of(Profile::Linux);
+        let mut window = ReceiveWindow::new(&config);
+        while window.data_arrived(Instant::START, (config.mss, Bytes::ZERO), Sequence::FIRST_BYTE, Bytes::ZERO) {}
+        assert!(window.data_waits(config.mss, Bytes::ZERO, config.mss * 2));
+        assert!(!window.data_waits(config.mss, config.mss, config.mss * 4));
     }
 }
