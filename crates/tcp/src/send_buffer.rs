@@ -50,6 +50,8 @@ pub(crate) struct SendBuffer {
     /// A call has brought something since the last one was over; and it goes on when the kernel has heard what has arrived.
     is_written: bool,
     pauses: bool,
+    /// What fills the only piece that was not sent leaves without waiting for company (tcp_push_one()).
+    pushes: bool,
 }
 
 /// What else the filling of a buffer depends on.
@@ -75,8 +77,8 @@ impl SendBuffer {
     /// Of a connection with this initial window; BBR asks for more room (bbr_sndbuf_expand()).
     pub(crate) fn new(initial_window: Bytes, mss: Bytes, models_the_path: bool) -> Self {
         let windows = if models_the_path { 3 } else { 2 };
-        let (is_full, may_expand, is_written, pauses) = (false, false, false, false);
-        let mut buffer = Self { limit: 0, tail: 0, windows, is_full, may_expand, is_written, pauses };
+        let (is_full, may_expand, is_written, pauses, pushes) = (false, false, false, false, false);
+        let mut buffer = Self { limit: 0, tail: 0, windows, is_full, may_expand, is_written, pauses, pushes };
         buffer.expand(initial_window, mss);
         buffer
     }
@@ -114,8 +116,13 @@ impl SendBuffer {
     /// What a call has brought was sent as far as it may be: nothing is brought until [`SendBuffer::go_on`]. Returns whether the call goes on
     /// then.
     pub(crate) fn pause(&mut self) -> bool {
-        self.is_written = false;
+        (self.is_written, self.pushes) = (false, false);
         core::mem::replace(&mut self.pauses, true)
+    }
+
+    /// Whether the next batch leaves though it might wait for company; if so once.
+    pub(crate) fn pushes(&mut self) -> bool {
+        core::mem::take(&mut self.pushes)
     }
 
     /// The kernel has heard what has arrived meanwhile.
@@ -180,7 +187,9 @@ impl SendBuffer {
                 pushed = taken;
                 room.min(unsent)
             } else if unsent == u64::from(self.tail) {
-                room.min(batch).min(unsent)
+                let leaves = room.min(batch).min(unsent);
+                self.pushes |= leaves > 0;
+                leaves
             } else {
                 0
             };
@@ -284,6 +293,22 @@ mod tests {
             buffer.limit
         };
         assert_eq!([after(3, 33), after(4, 34), after(4, 36)], [46_080, 34 * 4608, 36 * 4608]);
+    }
+
+    #[test]
+    fn what_fills_the_only_unsent_piece_is_pushed_once_if_there_is_room() {
+        let pushes = |unsent: u64, room: u64, pauses: bool| {
+            let mut buffer = SendBuffer::new(MSS * 60, MSS, false);
+            buffer.tail = small((MSS * unsent.min(22)).get());
+            // A piece is 27 segments.
+            buffer.fill(&Filling { unsent: MSS * unsent, ..filling(30, RESPONSE, room, 80_896) });
+            if pauses {
+                buffer.pause();
+            }
+            [buffer.pushes(), buffer.pushes()]
+        };
+        assert_eq!(pushes(22, 1, false), [true, false]);
+        assert_eq!([pushes(44, 1, false), pushes(22, 0, false), pushes(22, 1, true)], [[false; 2]; 3]);
     }
 
     #[test]

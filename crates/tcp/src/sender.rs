@@ -287,6 +287,9 @@ impl Sender {
         if !self.behavior.batches || self.batch.is_under_way() || self.repeat_now || waiting <= self.mss {
             return false;
         }
+        if self.buffer.as_mut().is_some_and(SendBuffer::pushes) {
+            return false;
+        }
         let (window, calm) = (self.congestion.window(), matches!(self.phase, Phase::Open | Phase::Reduction));
         let room = window.saturating_sub(self.in_network()).min(self.window_edge - self.next);
         // A third of the window is always worth it (`tcp_tso_win_divisor`), and so is what follows nothing. What was paced counts as sent until

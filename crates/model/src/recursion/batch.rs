@@ -109,11 +109,11 @@ impl Sender {
 
     /// Whether the next of `waiting` bytes wait for company: more may leave with the next acknowledgement, which is expected within a
     /// millisecond.
-    pub(super) fn defers(&self, now: Ticks, waiting: u64) -> bool {
+    pub(super) fn defers(&mut self, now: Ticks, waiting: u64) -> bool {
         if waiting <= self.mss || self.batch.is_leaving() || self.probing || !self.is_calm {
             return false;
         }
-        if now.since(self.last_data.max(self.departs)) > PATIENCE {
+        if self.pushes() || now.since(self.last_data.max(self.departs)) > PATIENCE {
             return false;
         }
         let window = self.window.size;

@@ -36,13 +36,16 @@ pub(super) struct SendBuffer {
     is_asked: bool,
     /// How many windows it has room for.
     windows: u8,
+    /// A batch of the only piece that was not sent leaves as the piece is full, whatever it might wait for (tcp_push_one()).
+    pushes: bool,
 }
 
 impl SendBuffer {
     /// Of a connection that begins with a window of so many bytes; BBR sets its own and asks for more room.
     pub(super) fn new(window: u64, mss: u64, sets_window: bool) -> Self {
         let windows = if sets_window { 3 } else { 2 };
-        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped: false, is_asked: false, windows };
+        let (has_stopped, is_asked, pushes) = (false, false, false);
+        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped, is_asked, windows, pushes };
         buffer.grow(window, mss);
         buffer
     }
@@ -83,6 +86,11 @@ impl SendBuffer {
 }
 
 impl Sender {
+    /// Whether the next batch waits for nothing; if so it alone.
+    pub(super) fn pushes(&mut self) -> bool {
+        self.buffer.as_mut().is_some_and(|buffer| core::mem::take(&mut buffer.pushes))
+    }
+
     /// In so many batches is what is on the way, whatever cut them.
     pub(super) fn note_packets(&mut self, packets: u64) {
         if let Some(buffer) = &mut self.buffer {
@@ -185,6 +193,7 @@ impl Sender {
                 continue;
             }
             let leaving = room.min(unsent).min(if all_leaves { u64::MAX } else { batch });
+            buffer.pushes |= leaving > 0 && !all_leaves;
             since_all_left = if all_leaves { 0 } else { since_all_left };
             (room, unsent, on_the_way) = (room - leaving, unsent - leaving, on_the_way + leaving);
             (batches, buffer.last) = (batches + leaving.div_ceil(batch), buffer.last.min(unsent));

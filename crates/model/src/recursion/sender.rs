@@ -332,6 +332,7 @@ impl Sender {
             }
         }
         if piece.is_none() {
+            self.pushes();
             self.settle(now);
         }
         piece
