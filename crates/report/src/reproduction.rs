@@ -15,7 +15,8 @@ pub fn reproduction_table(reproduction: &Reproduction) -> String {
     let rows = reproduction.rows.iter().map(|row| row_line(row, width));
     let curves = reproduction.curves.iter().map(|curve| {
         let (points, name, reading) = (format::count(curve.points.len(), "point"), &curve.name, &curve.reading);
-        format!("{:8} curve of {points}: {name}  {reading}", curve.figure.to_string())
+        let (figure, y, x) = (curve.figure.to_string(), curve.y.label, curve.x.label);
+        format!("{figure:8} curve of {points}, {y} by {x}: {name}  {reading}")
     });
     let claim = |claim: &Claim| {
         let Claim { figure, claim, verdict, ours, why } = claim;
@@ -55,16 +56,30 @@ pub(crate) fn summary(reproduction: &Reproduction) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farhop_results::reproduction::Figure;
+    use farhop_results::reproduction::{Axis, Curve, Figure, Origin, Scale};
 
     fn row(published: Option<f64>, ours: f64) -> Row {
         Row { figure: Figure::Fig(3), quantity: "time (s)".to_owned(), published, ours, reading: "Eq 1".to_owned() }
+    }
+
+    fn curve(x: &'static str) -> Curve {
+        let axis = |label, unit| Axis { label, unit, scale: Scale::Linear };
+        Curve {
+            figure: Figure::Fig(5),
+            name: "RWBP".to_owned(),
+            origin: Origin::Formula,
+            x: axis(x, "s"),
+            y: axis("cumulative share", "%"),
+            points: vec![(1.0, 50.0)],
+            reading: "Eq 2".to_owned(),
+        }
     }
 
     #[test]
     fn a_line_has_both_numbers_and_their_difference() {
         let reproduction = Reproduction {
             rows: vec![row(Some(0.41), 0.4139), row(None, 3.0)],
+            curves: vec![curve("object response time")],
             gaps: vec![Gap { figure: Figure::Fig(9), reason: "a measurement".to_owned() }],
             ..Reproduction::default()
         };
@@ -72,6 +87,7 @@ mod tests {
         figure   quantity  published       ours    diff  reading
         Fig 3    time (s)       0.41     0.4139    +1 %  Eq 1
         Fig 3    time (s)          -          3       -  Eq 1
+        Fig 5    curve of 1 point, cumulative share by object response time: RWBP  Eq 2
         Fig 9    not reproduced: a measurement
         ");
     }
