@@ -243,7 +243,7 @@ impl Acknowledger {
         if self.due.take().is_some() {
             self.quick = self.quick.saturating_sub(1);
         }
-        (self.segments, self.held_back) = (0, 0);
+        (self.segments, self.held_back, self.has_answered) = (0, 0, false);
     }
 
     /// Data went out: within the delay after data came in, the connection is interactive (tcp_event_data_sent()).
