@@ -131,7 +131,7 @@ mod tests {
         let one = |seed: u64, before: Option<u64>| {
             let (mut asked, mut serving) = (program(seed), program(seed));
             if let Some(micros) = before {
-                [&mut asked, &mut serving].map(|program| program.serves(at(micros)));
+                [&mut asked, &mut serving].into_iter().for_each(|program| _ = program.serves(at(micros)));
             }
             let [asked, served] = [asked.answers(at(2000)), serving.serves(at(2000))];
             served.since(asked).as_micros()
