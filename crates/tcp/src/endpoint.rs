@@ -152,6 +152,11 @@ impl Endpoint {
         self.program_runs = Some(runs);
     }
 
+    /// Since when the pace lets it send, if that wakes it now, and nothing that has arrived or was written.
+    pub fn paced_since(&self, now: Instant) -> Option<Instant> {
+        self.sender.pacing_timer.filter(|due| *due <= now && self.answering.is_none())
+    }
+
     /// The application reads what the next segment brings at `runs`, and not at once.
     pub fn read_at(&mut self, runs: Instant) {
         self.receiver.read_at(runs);

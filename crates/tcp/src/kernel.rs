@@ -9,11 +9,12 @@
 //! what it lets the kernel send is at the link again (30,000 answers). On a link that is not dense most take within a microsecond of the same, so that what
 //! has found room in a queue finds it round after round; some take longer, as another thread runs. Data take some microseconds more, for the segments
 //! that are sent ([`crate::host`]). After a pause, when caches are cold and a processor sleeps, all take longer, the longer the deeper it sleeps (40,000
-//! answers in 23 loads), and a SYN takes the most, since a connection is made for it: the first of a load, before which nothing was heard for long, 96 µs. The first packet of a round trip often comes after a pause: what
-//! it takes longer than the others is what they come sooner to a queue that serves them at their own pace.
+//! answers in 23 loads), and a SYN takes the most, since a connection is made for it: the first of a load, before which nothing was heard for long,
+//! 96 µs. The first packet of a round trip often comes after a pause: what it takes longer than the others is what they come sooner to a queue that
+//! serves them at their own pace.
 //!
-//! Left out: what two hosts on one machine take from each other. Where packets fall due at both ends of the emulated link within 20 µs of each other, what answers
-//! the one is seen when both are delivered.
+//! Both ends' hosts share a processor there, as they do on one machine: whoever owns these kernels lets one get to a packet after the other has, and
+//! pacing timers wait for both. Where packets fall due at both ends at nearly the same time that is 10 to 25 µs.
 
 use crate::Segment;
 use crate::host::draw;
@@ -73,6 +74,11 @@ impl Kernel {
     /// Of a host; how long it takes each time is drawn from `random`.
     pub fn new(random: Stream) -> Self {
         Self { dice: Dice::new(random), last: None }
+    }
+
+    /// When it gets, or got, to the last packet.
+    pub fn last(&self) -> Option<Instant> {
+        self.last
     }
 
     /// When it gets to `segment`, which comes now: one after the other.

@@ -55,7 +55,7 @@ pub(crate) struct Sender {
     /// When the retransmission timer, RACK's reordering timer, the pacer and the timer of a closed window run out.
     pub(crate) timer: Option<Instant>,
     pub(crate) reordering_timer: Option<Instant>,
-    pacing_timer: Option<Instant>,
+    pub(crate) pacing_timer: Option<Instant>,
     window_timer: Option<Instant>,
     pub(crate) probe: Option<Probe>,
     pub(crate) mss: Bytes,

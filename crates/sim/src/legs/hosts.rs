@@ -8,6 +8,12 @@ use farhop_units::Instant;
 use farhop_units::random::Stream;
 use std::time::Duration;
 
+/// A timer of the pace that has run out while a packet was taken in lets data go so much after that: between an emulated link's ends, which are hosts on
+/// one processor, 13 µs with what it takes to send two segments, and 5 less where nothing is taken in.
+const AFTER_PACKET: Duration = Duration::from_micros(8);
+/// Where packets come so fast that one processor is not enough there are two: nobody waits for longer than for the packet before.
+const ONE_PACKET: Duration = Duration::from_micros(12);
+
 /// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
 const LONGEST_UPTIME_NS: u64 = 3_600_000_000_000;
 
@@ -93,6 +99,16 @@ impl Hosts {
         Some(bursts[side as usize]).filter(|goes_on| *goes_on > now)
     }
 
+    /// Until when a timer of the pace has to wait that was due then: until a packet is taken in that was on its way by then.
+    pub(super) fn waits_for_kernels(&self, now: Instant, due: Instant, route: Route) -> Option<Instant> {
+        if now > due {
+            return None;
+        }
+        let kernels = self.kernels.get(usize::from(route.line.terminal)).filter(|_| is_direct(route))?;
+        let taken = kernels.iter().filter_map(Kernel::last).max()?;
+        (taken > now).then(|| taken + AFTER_PACKET)
+    }
+
     /// Whether hosts take any time.
     pub(super) fn take_time(&self) -> bool {
         self.programs.is_some()
@@ -109,7 +125,9 @@ impl Hosts {
             let random = |side: u64| self.random.split(OF_KERNELS - side).split(number);
             self.kernels.push([0, 1].map(|side| Kernel::new(random(side))));
         }
-        let heard = self.kernels[terminal][side as usize].hears(now, segment);
+        let kernels = &mut self.kernels[terminal];
+        let free = kernels[side.other() as usize].last().map_or(now, |last| last.clamp(now, now + ONE_PACKET));
+        let heard = kernels[side as usize].hears(free, segment);
         (heard > now).then_some(heard)
     }
 
@@ -182,6 +200,30 @@ mod tests {
             [(Place::Client, Place::Terminal), (Place::Terminal, Place::Gateway), (Place::Gateway, Place::Server)]
         {
             assert_eq!(hosts.answers(Instant::START, route(0, near, far), Side::Near), None);
+        }
+    }
+
+    #[test]
+    fn both_ends_take_one_packet_after_the_other_and_timers_of_the_pace_wait_for_them() {
+        let mut hosts = Hosts::new(&TcpConfig::of(Profile::Linux), 1);
+        let (ours, boxes) = (route(0, Place::Client, Place::Server), route(0, Place::Client, Place::Terminal));
+        let at = |micros: u64| Instant::START + Duration::from_micros(1_000_000 + micros);
+        let segment = Segment::default();
+        let waits = |hosts: &Hosts, micros: u64, route| hosts.waits_for_kernels(at(micros), at(micros), route);
+        assert_eq!(waits(&hosts, 0, ours), None, "nothing has come");
+        [Side::Near, Side::Far].into_iter().for_each(|side| _ = hosts.hears(at(0), (ours, side), &segment));
+        let first = hosts.hears(at(500), (ours, Side::Far), &segment).expect("it takes a time");
+        assert_eq!(waits(&hosts, 501, ours), Some(first + AFTER_PACKET));
+        let second = hosts.hears(at(502), (ours, Side::Near), &segment).expect("it takes a time");
+        assert!(second >= first + Duration::from_micros(8), "{first:?} {second:?}");
+        assert_eq!(waits(&hosts, 503, ours), Some(second + AFTER_PACKET));
+        assert_eq!([waits(&hosts, 600, ours), waits(&hosts, 503, boxes)], [None; 2]);
+        assert_eq!(hosts.waits_for_kernels(at(503), at(502), ours), None, "once");
+        // Faster than one processor: nobody falls behind by more than a packet.
+        for micros in 600..1600 {
+            let side = if micros % 2 == 0 { Side::Far } else { Side::Near };
+            let heard = hosts.hears(at(micros), (ours, side), &segment).expect("it takes a time");
+            assert!(heard < at(micros) + Duration::from_micros(340), "{micros}: {heard:?}");
         }
     }
 }

@@ -429,8 +429,10 @@ impl Legs {
 
     /// When an end is woken that has to wait for its host.
     pub(crate) fn waits_for_host(&mut self, now: Instant, leg: u32, side: Side) -> Option<Instant> {
-        let End { route, wake, .. } = &mut self.legs[leg].ends[side as usize];
-        Some(wake.move_to(self.hosts.waits_for_burst(now, *route, side)?))
+        let End { route, wake, transport, .. } = &mut self.legs[leg].ends[side as usize];
+        let paced_since = if let Transport::Tcp(endpoint) = transport { endpoint.paced_since(now) } else { None };
+        let until = paced_since.and_then(|since| self.hosts.waits_for_kernels(now, since, *route));
+        Some(wake.move_to(until.or_else(|| self.hosts.waits_for_burst(now, *route, side))?))
     }
 
     /// An end does what is due.
