@@ -303,4 +303,25 @@ mod tests {
         assert_eq!([resumes(11, 11), resumes(12, 12)], [false, true], "21 segments of at most 30,720 B, then 20");
         assert!(!resumes(12, 12), "it goes on already");
     }
+
+    #[test]
+    fn what_fills_the_only_unsent_piece_waits_for_no_company() {
+        let mut sender = sender(40, u64::MAX / 4);
+        sender.written = 300 * MSS;
+        while sender.transmit(Ticks::ZERO).is_some() {}
+        sender.acknowledged = MSS;
+        sender.last_data = Ticks::from_millis(199);
+        let mut defers = |pushes: bool| {
+            sender.buffer.as_mut().expect("it has one").pushes |= pushes;
+            sender.defers(Ticks::from_millis(199), 200 * MSS)
+        };
+        assert_eq!([defers(false), defers(true), defers(false)], [true, false, true]);
+        // The first piece of a new connection is full and leaves; what waits behind others is not pushed.
+        let mut new = self::sender(10, 64_512);
+        new.accept();
+        assert_eq!([new.pushes(), new.pushes()], [true, false]);
+        let mut full = self::sender(0, 64_512);
+        full.accept();
+        assert!(!full.pushes());
+    }
 }

@@ -512,3 +512,22 @@ fn a_request_ends_the_idle_time_of_4_4bsd_alone() {
         assert_eq!(sent(&mut sender, at(60_000)).len(), segments, "{profile:?}");
     }
 }
+
+/// tcp_push_one() does not ask tcp_tso_should_defer().
+#[test]
+fn what_fills_the_only_unsent_piece_does_not_wait_for_company() {
+    let sent_on_a_duplicate = |fills: bool| {
+        let mut sender = connected(Congestion::Reno, true);
+        sent(&mut sender, at(100));
+        acknowledge(&mut sender, at(250), 1, None);
+        assert_eq!(sent(&mut sender, at(250)), [10, 11]);
+        if fills {
+            sender.accepted = sender.next;
+            sender.buffer = Some(SendBuffer::new(sender.mss * 60, sender.mss, false));
+        }
+        acknowledge(&mut sender, at(250), 1, Some((3, 4)));
+        sent(&mut sender, at(250))
+    };
+    assert_eq!(sent_on_a_duplicate(false), [], "it waits for the next acknowledgement");
+    assert_eq!(sent_on_a_duplicate(true), [12]);
+}
