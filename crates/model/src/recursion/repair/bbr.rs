@@ -14,6 +14,8 @@ const UNIT: u64 = 256;
 const HIGH: u64 = UNIT * 2885 / 1000 + 1;
 const DRAIN: u64 = UNIT * 1000 / 2885;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+/// What hosts take longer or shorter.
+const ABOUT: Ticks = Ticks::from_micros(20);
 /// Phases among which the first is drawn (bbr_cycle_rand).
 const RANDOM_PHASES: u64 = 7;
 /// Rounds for which a rate is remembered, and how long a round-trip time is.
@@ -90,6 +92,8 @@ pub(super) struct Bbr {
     mode: Mode,
     rates: Largest,
     least_rtt: Option<(Ticks, Ticks)>,
+    /// Where hosts take another time each time, how many round trips were about as short as the shortest.
+    as_short: Option<u64>,
     pacing: Option<Rate>,
     has_seen_rtt: bool,
     rounds: u64,
@@ -159,6 +163,7 @@ impl Bbr {
             mode: Mode::Startup,
             rates: Largest::default(),
             least_rtt: None,
+            as_short: None,
             pacing: None,
             has_seen_rtt: false,
             rounds: 0,
@@ -179,6 +184,12 @@ impl Bbr {
 
     fn pace_by_round_trip(&mut self, rtt: Ticks) {
         self.pacing = Rate::of(Bytes::new(self.window), rtt.to_duration()).and_then(|rate| scaled(rate, HIGH));
+    }
+
+    /// Hosts take another time each time.
+    pub(super) fn between_hosts(mut self) -> Self {
+        self.as_short = Some(0);
+        self
     }
 
     /// The handshake took a round trip of `least`, and by that the smoothed one is known (bbr_init()).
@@ -323,11 +334,22 @@ impl Bbr {
         self.mode = Mode::Cycle { phase: (phase + 1) % CYCLE.len(), since: now };
     }
 
+    /// Hosts take another time each time, so that of so many round trips of one length each may be the shortest as well; drawn from the time.
+    fn is_shorter_by_chance(&mut self, now: Ticks, rtt: Ticks) -> bool {
+        let Some((least, _)) = self.least_rtt else { return false };
+        let Some(count) = self.as_short.as_mut().filter(|_| rtt <= least + ABOUT) else { return false };
+        *count += 1;
+        Stream::new(now.raw(), *count).below(1, *count) == 0
+    }
+
     fn update_least_rtt(&mut self, sight: &Sight) {
         let now = sight.now;
         let expired = self.least_rtt.is_some_and(|(_, since)| now.since(since) > LEAST_RTT_SPAN);
         if let Some(rtt) = sight.rtt {
             let less = self.least_rtt.is_none_or(|(least, _)| rtt < least);
+            if !less && !expired && self.is_shorter_by_chance(now, rtt) {
+                self.least_rtt = self.least_rtt.map(|(least, _)| (least, now));
+            }
             if less || (expired && !sight.is_delayed) {
                 self.least_rtt = Some((rtt, now));
             }
@@ -502,5 +524,19 @@ mod tests {
             bbr.at_departure(&sight, 10_000)
         };
         assert_eq!([0, 3, 12].map(left), [10_000, 7000, 0]);
+    }
+
+    #[test]
+    fn between_hosts_one_of_so_many_round_trips_of_one_length_is_the_shortest() {
+        let rtt = Ticks::from_millis(100);
+        let renewals = |mut bbr: Bbr, longer: Ticks| {
+            bbr.least_rtt = Some((rtt, Ticks::ZERO));
+            (0..1000).filter(|millis| bbr.is_shorter_by_chance(Ticks::from_millis(*millis), rtt + longer)).count()
+        };
+        let path = || Bbr::new(1000, 10_000);
+        // The sum of 1/n up to a thousand is 7.5.
+        assert!((3..14).contains(&renewals(path().between_hosts(), Ticks::from_micros(5))));
+        assert_eq!(renewals(path().between_hosts(), Ticks::from_micros(21)), 0, "no host takes that much longer");
+        assert_eq!(renewals(path(), Ticks::ZERO), 0, "hosts without times of their own");
     }
 }

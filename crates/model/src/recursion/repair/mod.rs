@@ -110,7 +110,10 @@ impl Repair {
             repeat_now: false,
             new_first: false,
             look_again: Ticks::NEVER,
-            bbr: path.map(|window| Box::new(Bbr::new(mss, window))),
+            bbr: path.map(|window| {
+                let bbr = Bbr::new(mss, window);
+                Box::new(if habits.waking > Ticks::ZERO { bbr.between_hosts() } else { bbr })
+            }),
             pacer: sending::Pacer::default(),
         }
     }
