@@ -338,11 +338,17 @@ impl Load<'_> {
         room.min(bytes.saturating_sub(1)).min(connection.server.sender.untouched())
     }
 
-    /// At a set rate nothing waits for acknowledgements: what is behind the next segments only keeps the link busy.
+    /// At a set rate nothing waits for acknowledgements: what is behind the next segments only keeps the link busy, if nothing may come that
+    /// goes ahead of it.
     #[inline(always)]
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
         let mss = self.mss;
-        if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
+        let connection = &self.buffers.connections[place];
+        if connection.server.sender.untouched() <= LEAST_SKIP * mss {
+            return;
+        }
+        let is_last = connection.answering.len() == 1 && connection.asked.is_empty();
+        if self.parameters.has_frames() && !(is_last && connection.carries_one_response() && self.is_alone(place)) {
             return;
         }
         let segments = self.uneventful(place) / mss;
