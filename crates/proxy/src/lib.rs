@@ -19,6 +19,7 @@ mod shared_socket;
 pub mod terminal;
 mod tls;
 mod tunnel;
+mod turnstile;
 
 pub use config::{GatewayConfig, TerminalConfig};
 pub use error::ProxyError;

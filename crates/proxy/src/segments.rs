@@ -5,6 +5,7 @@
 
 use crate::flow::{FlowError, Windows};
 use crate::quic;
+use crate::turnstile::Turnstile;
 use farhop_accel::wire::{Decoder, FlowId, Frame, ResetReason, SEGMENT_BYTES, SegmentHeader};
 use noq::{Connection, RecvStream, SendStream, VarInt};
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +21,8 @@ pub(crate) struct Link {
     connection: Connection,
     windows: Arc<Windows>,
     routes: Mutex<Routes>,
+    /// Who may fill the connection's send buffer.
+    turnstile: Arc<Turnstile>,
 }
 
 #[derive(Debug, Default)]
@@ -38,7 +41,7 @@ impl Link {
     /// Starts to take the segments that the peer sends.
     pub(crate) fn start(connection: Connection, windows: Arc<Windows>) -> Arc<Self> {
         tokio::spawn(quic::fit_send_buffer(connection.clone()));
-        let link = Arc::new(Self { connection, windows, routes: Mutex::default() });
+        let link = Arc::new(Self { connection, windows, routes: Mutex::default(), turnstile: Arc::default() });
         tokio::spawn(Arc::clone(&link).take_segments());
         link
     }
@@ -234,8 +237,12 @@ impl Writer {
             let _ = segment.stream.reset(VarInt::from_u32(0));
             return Err(FlowError::Cut);
         }
-        if segment.written > 0 && segment.written + length > SEGMENT_BYTES {
-            self.go_on(&mut segment).await?;
+        let goes_on = segment.written > 0 && segment.written + length > SEGMENT_BYTES;
+        // The peer may allow another stream only when it has heard of others to the end: that must not keep these from being written.
+        let next = if goes_on { Some(self.link.connection.open_uni().await?) } else { None };
+        let _turn = self.link.turnstile.enter(segment.priority).await;
+        if let Some(next) = next {
+            self.go_on(&mut segment, next).await?;
         }
         segment.written += length;
         segment.stream.write_all_chunks(&mut parts).await?;
@@ -251,8 +258,7 @@ impl Writer {
         let _ = segment.stream.set_priority(priority);
     }
 
-    async fn go_on(&self, segment: &mut Outbound) -> Result<(), FlowError> {
-        let mut next = self.link.connection.open_uni().await?;
+    async fn go_on(&self, segment: &mut Outbound, mut next: SendStream) -> Result<(), FlowError> {
         let _ = next.set_priority(segment.priority);
         let header = SegmentHeader { flow: self.flow, index: segment.index + 1 };
         next.write_all(&header.encode()).await?;

@@ -2,7 +2,8 @@
 //!
 //! One QUIC connection at a set rate, up from the start; a stream for each flow, which carries the frames of `accel::wire` in their
 //! real sizes and takes effect frame by frame, a whole frame at a time. Each flow has credit of its own (`accel::credit`); what all
-//! flows have on the way or unsent is bounded by the connection's send buffer, for whose room flows wait in turn, a frame each.
+//! flows have on the way or unsent is bounded by the connection's send buffer, for whose room flows wait, the urgent before the rest and equals
+//! in turn, a frame each.
 //! Bytes that come within one instant go into frames together, as a box reads all there is when it wakes.
 //!
 //! On a way up that terminals share no rate is any one's own. There a terminal's end keeps to the whole rate as before, and to the queue of its
@@ -15,6 +16,7 @@ use crate::network::Side;
 use crate::wake::Wake;
 use farhop_accel::credit::{INITIAL, ReceiveCredit, SendCredit, window};
 use farhop_accel::planning::priority::{Content, priority};
+use farhop_accel::planning::turns::Turns;
 use farhop_accel::share::SharedRate;
 use farhop_accel::tunnel::{ACK_EVERY, FLOW_MEMORY, FLOW_WINDOW, send_buffer};
 use farhop_accel::wire::{MAX_DATA_BYTES, varint_bytes};
@@ -93,7 +95,7 @@ struct End {
     dirty: VecDeque<u32>,
     gathered: Bytes,
     /// Flows that wait for room, and the one that may write now.
-    queue: VecDeque<u32>,
+    queue: Turns<u32>,
     turn: Option<u32>,
     /// Flows whose receiver this is.
     active: u64,
@@ -223,8 +225,8 @@ impl Tube {
             end.dirty.push_back(number);
         }
         way.waits_for_credit = taken < bytes && taken == granted;
-        if taken < bytes && !way.waits_for_credit && !end.queue.contains(&number) {
-            end.queue.push_back(number);
+        if taken < bytes && !way.waits_for_credit && !end.queue.iter().any(|waiting| *waiting == number) {
+            end.queue.wait(way.priority, number);
         }
         taken
     }
@@ -377,7 +379,7 @@ impl End {
             wake: Wake::default(),
             dirty: VecDeque::new(),
             gathered: Bytes::ZERO,
-            queue: VecDeque::new(),
+            queue: Turns::default(),
             turn: None,
             active: 0,
         }
@@ -405,7 +407,7 @@ impl End {
         if self.room() == Bytes::ZERO {
             return None;
         }
-        let flow = self.queue.pop_front()?;
+        let flow = self.queue.take_next()?;
         self.turn = Some(flow);
         Some(Heard::Room { flow })
     }

@@ -10,6 +10,8 @@ struct Link {
     packets: VecDeque<(Instant, Side, Packet)>,
     heard: Vec<(Side, Heard)>,
     wakes: Vec<Instant>,
+    /// What the far end's flows have still to write, which they do as there is room.
+    left: BTreeMap<u32, Bytes>,
 }
 
 impl Link {
@@ -22,6 +24,7 @@ impl Link {
             packets: VecDeque::new(),
             heard: Vec::new(),
             wakes: Vec::new(),
+            left: BTreeMap::new(),
         };
         link.run(1000);
         let up = |side| link.heard.contains(&(side, Heard::Up));
@@ -40,7 +43,12 @@ impl Link {
                         Heard::Transmit(packet) => {
                             self.packets.push_back((self.now + Duration::from_millis(100), side.other(), packet));
                         }
-                        heard => self.heard.push((side, heard)),
+                        heard => {
+                            self.heard.push((side, heard));
+                            if let Heard::Room { flow } = heard {
+                                self.write_on(flow);
+                            }
+                        }
                     }
                 }
                 self.wakes.extend(self.tube.rearm(self.now, side));
@@ -57,6 +65,18 @@ impl Link {
             }
         }
         self.now = end;
+    }
+
+    fn write_on(&mut self, flow: u32) {
+        if let Some(left) = self.left.get_mut(&flow) {
+            *left -= self.tube.write(Side::Far, flow, *left);
+        }
+    }
+
+    /// Whose turn it was to write at the far end.
+    fn turns(&mut self) -> Vec<u32> {
+        let heard = core::mem::take(&mut self.heard).into_iter();
+        heard.filter_map(|(_, heard)| if let Heard::Room { flow } = heard { Some(flow) } else { None }).collect()
     }
 
     /// The frames that one end has heard.
@@ -112,22 +132,41 @@ fn flows_wait_in_turn_for_the_send_buffer() {
         link.tube.consumed(link.now, Side::Near, flow, Bytes::ZERO);
     }
     link.run(500);
-    let mut left = [Bytes::new(3_000_000); 2];
-    left[0] -= link.tube.write(Side::Far, flows[0], left[0]);
-    assert!(left[0] > Bytes::kb(2000), "the buffer is shorter than that");
-    assert_eq!(link.tube.write(Side::Far, flows[1], left[1]), Bytes::ZERO);
-    for _ in 0..2000 {
-        link.run(1);
-        for (_, heard) in core::mem::take(&mut link.heard) {
-            if let Heard::Room { flow } = heard {
-                let place = usize::from(flow == flows[1]);
-                left[place] -= link.tube.write(Side::Far, flow, left[place]);
-            }
-        }
+    for flow in flows {
+        link.left.insert(flow, Bytes::kb(3000));
+        link.write_on(flow);
     }
-    let written = Bytes::new(3_000_000) - left[1];
-    assert!(written > Bytes::kb(500), "the second has its share: {written}");
-    assert!(left[0] > Bytes::ZERO, "and so has the first");
+    let [first, second] = flows.map(|flow| link.left[&flow]);
+    assert!(first > Bytes::kb(2000), "the buffer is shorter than that");
+    assert_eq!(second, Bytes::kb(3000));
+    link.run(2000);
+    let [first, second] = flows.map(|flow| link.left[&flow]);
+    assert!(second < Bytes::kb(2500), "the second has its share: {second}");
+    assert!(first > Bytes::ZERO, "and so has the first");
+    let turns = link.turns();
+    let alternate = |turns: &[u32]| turns.windows(2).all(|turns| turns[0] != turns[1]);
+    // The first falls behind when it has become a download, until the second has, too.
+    assert!(alternate(&turns[..60]) && alternate(&turns[turns.len() - 20..]), "{turns:?}");
+}
+
+#[test]
+fn what_is_urgent_has_the_send_buffer_first() {
+    let mut link = Link::new();
+    let pushed = [1, 2].map(|order| link.tube.open_flow(link.now, Side::Far, Content::Pushed { order }));
+    let asked = link.tube.open_flow(link.now, Side::Far, Content::Requested);
+    for flow in [pushed[0], pushed[1], asked] {
+        link.tube.consumed(link.now, Side::Near, flow, Bytes::ZERO);
+    }
+    link.run(500);
+    for (flow, kb) in [(pushed[0], 1000), (pushed[1], 1000), (asked, 30)] {
+        link.left.insert(flow, Bytes::kb(kb));
+        link.write_on(flow);
+    }
+    link.run(500);
+    // What is asked for has written all it has before those that waited longer go on, and these one after the other.
+    let turns = link.turns();
+    assert!(turns.len() > 10 && turns[..2] == [asked; 2], "{turns:?}");
+    assert!(turns[2..].iter().all(|flow| *flow == pushed[0]), "{turns:?}");
 }
 
 #[test]
