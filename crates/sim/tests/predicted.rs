@@ -369,7 +369,7 @@ fn pages_of_web_models_take_as_long_as_predicted() {
         (Split, 0.001, 0.008),
         (Multiplexed, 0.001, 0.004),
         (Tunnel, 0.001, 0.05),
-        (Accelerated, 0.006, 0.06),
+        (Accelerated, 0.002, 0.02),
         (PrefetchConventional, 0.001, 0.012),
         (Prefetch2013, 0.001, 0.008),
     ] {

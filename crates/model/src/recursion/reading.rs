@@ -76,7 +76,7 @@ impl Load<'_> {
             let progress = &mut self.buffers.browser.objects[object];
             progress.named = Some((clock, from, ledger));
             progress.waits = before + delay;
-            let is_fetched = self.workload.object(by).is_document && !self.workload.object(object).is_posted;
+            let is_fetched = self.workload.object(by).is_document && !self.workload.object(object).is_clients;
             if delay > Ticks::ZERO && self.parameters.asks_ahead && is_fetched {
                 progress.withheld = true;
                 self.trigger = Trigger::Named { by: from, ledger, delay: before };
@@ -97,7 +97,7 @@ impl Load<'_> {
     /// The browser asks for an object; of one that has come unasked it now has what has arrived.
     pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
         let clock = self.clock();
-        if self.lines_up() || (self.answers_near() && self.buffers.browser.objects[object].pushed_by.is_some()) {
+        if self.lines_up() || self.answers_near() {
             self.trigger = trigger;
             return self.ask_near(object);
         }

@@ -28,8 +28,8 @@ pub struct WorkloadObject {
     pub header: Option<Bytes>,
     /// Boxes read it and learn what it names.
     pub is_document: bool,
-    /// Nobody but the client may ask for it.
-    pub is_posted: bool,
+    /// Nobody but the client asks for it: no box may, or knows of it.
+    pub is_clients: bool,
     /// How long its server thinks.
     pub think: Duration,
     /// How long the browser waits before it asks for it.
@@ -44,10 +44,10 @@ const USUAL_URL: Bytes = Bytes::new(23);
 impl WorkloadObject {
     /// An object of `size` that is like all others.
     pub fn new(size: Bytes, named: Option<(usize, Bytes)>) -> Self {
-        let (host, urgency, in_turns, is_document, is_posted) = (0, 0, true, true, false);
+        let (host, urgency, in_turns, is_document, is_clients) = (0, 0, true, true, false);
         let (request, header, none) = (None, None, Duration::ZERO);
         let (think, delay, url) = (none, none, USUAL_URL);
-        Self { size, named, host, urgency, in_turns, request, header, is_document, is_posted, think, delay, url }
+        Self { size, named, host, urgency, in_turns, request, header, is_document, is_clients, think, delay, url }
     }
 
     fn check(&self) -> Result<(), RecursionError> {
@@ -113,7 +113,7 @@ impl Workload {
             request: object.request_bytes,
             header: object.response_header_bytes,
             is_document: object.is_read_by_boxes(),
-            is_posted: object.is_posted(),
+            is_clients: !object.is_fetched_by_boxes(),
             think: object.think,
             delay: object.delay,
             url: Bytes::new(("http:///".len() + page.hosts[object.host].len() + object.name.len()) as u64),
@@ -171,7 +171,7 @@ impl Workload {
     /// Of what `document` names, what boxes that read it may ask for.
     pub(crate) fn fetched_of(&self, document: usize) -> impl Iterator<Item = (u64, usize)> {
         let named = self.named[document].iter().filter(move |_| self.objects[document].is_document);
-        named.copied().filter(|(_, object)| !self.objects[*object].is_posted)
+        named.copied().filter(|(_, object)| !self.objects[*object].is_clients)
     }
 
     /// Bytes of all bodies.

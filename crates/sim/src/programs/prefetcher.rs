@@ -110,7 +110,7 @@ impl Prefetcher {
         };
         self.objects = page.objects.iter().map(object).collect();
         let reads = |object: &farhop_web::Object| self.duty != Duty::Store && object.is_read_by_boxes();
-        let fetched = |(_, named): &(Bytes, usize)| !page.objects[*named].is_posted();
+        let fetched = |(_, named): &(Bytes, usize)| page.objects[*named].is_fetched_by_boxes();
         let references = page.objects.iter().zip(page.references()).map(|(object, named)| {
             if reads(object) { named.into_iter().filter(fetched).collect() } else { VecDeque::new() }
         });
@@ -287,6 +287,19 @@ mod tests {
         assert!(!errands(&mut prefetcher).iter().any(fetched));
         prefetcher.asked(7, 2);
         assert!(errands(&mut prefetcher).iter().any(fetched));
+    }
+
+    #[test]
+    fn frames_are_not_fetched() {
+        let mut page = Page::uniform(3, Bytes::new(SIZE)).expect("fits");
+        page.objects[1].media_type = "text/html".into();
+        let mut prefetcher = Prefetcher::new(Duty::Push);
+        prefetcher.begin(&page, &HTTP);
+        prefetcher.asked(7, 0);
+        errands(&mut prefetcher);
+        prefetcher.arrived(0, whole());
+        let fetched = errands(&mut prefetcher).into_iter().filter(|errand| matches!(errand, Errand::Fetch { .. }));
+        assert_eq!(fetched.collect::<Vec<_>>(), [Errand::Fetch { object: 2 }]);
     }
 
     #[test]

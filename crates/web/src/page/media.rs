@@ -77,6 +77,17 @@ pub fn is_font(media_type: &str) -> bool {
     essence.contains("font")
 }
 
+/// Whether a document's markup has no use for it, so that scripts ask for it: JSON, XML and plain text, but not a manifest, pictures and
+/// subtitles.
+pub(super) fn is_data(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_of = |format: &str| {
+        essence.strip_suffix(format).is_some_and(|before| before.ends_with('/') || before.ends_with('+'))
+    };
+    let is_linked = matches!(essence.as_str(), "application/manifest+json" | "image/svg+xml" | "application/xhtml+xml");
+    (is_of("json") || is_of("xml") || matches!(essence.as_str(), "text/plain" | "text/event-stream")) && !is_linked
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +105,20 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(Language::of(media_type), language, "{media_type}");
+        }
+    }
+
+    #[test]
+    fn scripts_ask_for_data() {
+        for data in
+            ["application/json; charset=utf-8", "application/ld+JSON", "text/xml", "text/plain", "text/event-stream"]
+        {
+            assert!(is_data(data), "{data}");
+        }
+        let embedded =
+            ["image/svg+xml", "application/manifest+json", "application/octet-stream", "text/vtt", "image/x-json", ""];
+        for embedded in embedded {
+            assert!(!is_data(embedded), "{embedded}");
         }
     }
 

@@ -10,6 +10,7 @@ mod list;
 mod media;
 
 pub(crate) use list::{HEADS, is_host, is_media_type, is_name};
+use media::is_data;
 pub use media::{Language, Priority, is_font};
 
 use crate::body;
@@ -160,9 +161,20 @@ impl Object {
         self.method == Method::Post || self.request_bytes.is_some_and(|bytes| bytes > LONGEST_HEAD)
     }
 
+    /// Whether it is a document: named by another one, a frame's.
+    pub fn is_document(&self) -> bool {
+        Language::of(&self.media_type) == Some(Language::Html)
+    }
+
+    /// Whether boxes that read the document which names it ask for it before the client does. They do not know what scripts ask for, leave
+    /// frames to the client, and may not post.
+    pub fn is_fetched_by_boxes(&self) -> bool {
+        !self.is_document() && !is_data(&self.media_type) && !self.is_posted()
+    }
+
     /// Whether boxes read it for what it names: HTML that anybody may ask for.
     pub fn is_read_by_boxes(&self) -> bool {
-        Language::of(&self.media_type) == Some(Language::Html) && !self.is_posted()
+        self.is_document() && !self.is_posted()
     }
 
     /// How urgent the object is to a browser.

@@ -5,7 +5,7 @@ use farhop_accel::discovery::{Reference, ReferenceKind};
 use farhop_accel::head::{RequestHead, ResponseHead};
 use farhop_scenario::HttpConfig;
 use farhop_units::Bytes;
-use farhop_web::Page;
+use farhop_web::{Object, Page};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
@@ -65,7 +65,9 @@ impl Want {
     /// What it names if it is a document, in the order in which a reader of its bytes finds it, with how much must have been read: what
     /// [`Discovery`](farhop_accel::discovery::Discovery) finds in the bytes that `web` makes of it.
     pub(super) fn references(&self) -> Vec<(Bytes, usize)> {
-        self.page.references().swap_remove(self.object)
+        let is_found = |object: &Object| object.is_fetched_by_boxes() || object.is_posted();
+        let named = self.page.references().swap_remove(self.object).into_iter();
+        named.filter(|(_, object)| is_found(&self.page.objects[*object])).collect()
     }
 }
 
@@ -124,6 +126,7 @@ mod tests {
             page.objects[2].media_type = "text/css".into();
             page.objects[3].media_type = "text/javascript".into();
             page.objects[4].method = farhop_web::Method::Post;
+            page.objects[5].media_type = "text/html".into();
             body::check(&page).expect("there is room for every name");
             let line = Line { terminal: 0, server: 0 };
             let want = Want { client: 0, line, page: Arc::new(page.clone()), object: 0 };
