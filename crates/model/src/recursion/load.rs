@@ -7,6 +7,7 @@
 //! What every packet passes through is inlined by hand (a compiler finds it too large), and what few do is kept out of it: together a
 //! tenth of the instructions of a page.
 
+use super::behind::Behind;
 use super::browser::Browser;
 use super::call::Call;
 use super::connection::{Connection, Exchange, Kind, Packet, Side, Turns};
@@ -115,6 +116,8 @@ pub(crate) struct Buffers {
     pub(crate) contents: Contents,
     pub(crate) legs: Legs,
     pub(crate) hosts: Hosts,
+    /// A prefetching box's connections: to which host, when they are free, and what comes over them.
+    pub(crate) fetching: Vec<(usize, Ticks, Behind)>,
 }
 
 impl Buffers {
@@ -125,6 +128,7 @@ impl Buffers {
         self.plans.clear();
         self.resolved.clear();
         self.calls.clear();
+        self.fetching.clear();
         self.vacant.clear();
         self.vacant.extend((0..self.connections.len()).rev());
         self.connections.iter_mut().for_each(|connection| connection.open = false);

@@ -408,7 +408,8 @@ impl Parameters {
         let (sent, carried) = link.redundancy;
         let factors = [wire * u64::from(sent.get()), mss * u64::from(carried.get())].map(u32::try_from);
         let [Ok(wire), Ok(payload)] = factors else { return None };
-        (self.has_frames() && self.is_far_behind() && link.rate.is_some()).then(|| Pace::of(link.rate, (wire, payload)))
+        let may_come = self.is_far_behind() || self.reads_requests();
+        (self.has_frames() && may_come && link.rate.is_some()).then(|| Pace::of(link.rate, (wire, payload)))
     }
 
     /// Requests that a connection carries at once.

@@ -83,7 +83,8 @@ impl Load<'_> {
                 self.buffers.browser.discover(object);
                 self.may_act = true;
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
-            } else if delay > Ticks::ZERO || progress.withheld {
+            } else if delay > Ticks::ZERO || progress.withheld || self.answers_near() {
+                // In the order in which it is named, be it asked for at once or not.
                 self.plan(self.now + delay, Planned::Ask { object, trigger });
             } else if is_fetched {
                 self.ask_in_passing(object);

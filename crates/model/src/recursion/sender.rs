@@ -476,6 +476,13 @@ impl Sender {
         }
     }
 
+    /// So many bytes have left that are not gone through: what follows leaves when they have.
+    pub(crate) fn keep_pace(&mut self, now: Ticks, bytes: u64) {
+        if self.set_rate.is_some() {
+            self.pace(now, bytes);
+        }
+    }
+
     /// When pacing, and nothing else, lets the next segment go.
     pub(crate) fn paced_until(&self, now: Ticks) -> Option<Ticks> {
         let paced = self.paced.since(self.ahead);

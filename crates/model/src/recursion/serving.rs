@@ -2,7 +2,7 @@
 
 use super::behind::Behind;
 use super::connection::{Answer, Content, Exchange, Side};
-use super::load::{Buffers, Load, Making};
+use super::load::{Load, Making};
 use super::parameters::{Http, Parameters};
 use super::ticks::Ticks;
 use super::workload::WorkloadObject;
@@ -66,6 +66,10 @@ impl Load<'_> {
     fn delay(&mut self, place: usize, object: usize) -> Ticks {
         if self.buffers.browser.objects[object].fetched.is_some() {
             return self.fetched(object);
+        }
+        if let Some(delay) = self.fetch_asked(object) {
+            self.buffers.browser.objects[object].delay = delay;
+            return delay;
         }
         let delays = &self.parameters.delays;
         let mut delay = Ticks::of(delays.response) + self.workload.think(object);
@@ -225,17 +229,25 @@ impl Load<'_> {
 
     /// Farhop's boxes send the most urgent flow first, of these the one that first had something to send, until it has no more.
     fn join_flow(&mut self, place: usize, answer: Answer) {
-        let Buffers { connections, browser, .. } = &mut *self.buffers;
         let reads = self.parameters.reads_requests();
         let flow = |answer: &Answer| match answer.content {
-            Content::Object(object) if reads => (browser.objects[object].push_order, object),
+            Content::Object(object) if reads => (self.order(answer.content), object),
             _ => (0, answer.call),
         };
-        let (own, answering) = (flow(&answer), &mut connections[place].answering);
+        let (own, answering) = (flow(&answer), &self.buffers.connections[place].answering);
         let same = answering.iter().rposition(|other| flow(other) == own);
         let before = || answering.iter().position(|other| flow(other).0 > own.0);
         let at = same.map(|index| index + 1).or_else(before).unwrap_or(answering.len());
-        answering.insert(at, answer);
+        self.buffers.connections[place].answering.insert(at, answer);
+    }
+
+    /// The place of a response in the order of urgency, where boxes read what is asked for: before everything what is asked for, then what is
+    /// pushed, in the order of the page.
+    pub(crate) fn order(&self, content: Content) -> usize {
+        match content {
+            Content::Object(object) => self.buffers.browser.objects[object].push_order,
+            Content::Keys { .. } => 0,
+        }
     }
 
     /// The server sends what a document names without being asked.
@@ -279,6 +291,23 @@ impl Load<'_> {
             let exchange = Exchange { content, request: 0, response };
             self.make(Making { ready: if is_apart { whole } else { ready }, exchange, ..making });
         }
+        if is_like_a_browser(self.parameters) {
+            self.buffers.fetching.append(&mut fetches.connections);
+        }
+    }
+
+    /// What a box that prefetches asks for because the client does goes over a connection that it has, if one is free: how long that takes it
+    /// to have the first of it.
+    fn fetch_asked(&mut self, object: usize) -> Option<Ticks> {
+        let (now, skipped, parameters) = (self.now, self.skipped, self.parameters);
+        let stays = matches!(parameters.http, Http::Http11) && is_like_a_browser(parameters);
+        let host = self.workload.object(object).host;
+        let is_free = |(other, free, _): &&mut (usize, Ticks, Behind)| *other == host && *free <= now;
+        let (_, free, behind) = self.buffers.fetching.iter_mut().filter(|_| stays).find(is_free)?;
+        let delay = Ticks::of(parameters.delays.response) + self.workload.think(object);
+        self.buffers.browser.objects[object].behind = Some(*behind);
+        *free = behind.bring_all(now + delay, skipped, parameters.response(self.workload, object), parameters);
+        Some(delay)
     }
 
     /// HTTP/1.0: a FIN follows the response, with its last segment if that has not left yet.

@@ -15,7 +15,7 @@
 
 use super::breakdown::Ledger;
 use super::connection::{Answer, Connection, Content, Side};
-use super::load::{HEADERS, Load, Mode};
+use super::load::{HEADERS, Load, Making, Mode};
 use super::receiver::Ack;
 use super::route::MOST_HOPS;
 use super::sender::Hold;
@@ -343,19 +343,31 @@ impl Load<'_> {
     #[inline(always)]
     pub(crate) fn leave_out_at_set_rate(&mut self, place: usize) {
         let mss = self.mss;
-        let connection = &self.buffers.connections[place];
-        if connection.server.sender.untouched() <= LEAST_SKIP * mss {
-            return;
-        }
-        let is_last = connection.answering.len() == 1 && connection.asked.is_empty();
-        if self.parameters.has_frames() && !(is_last && connection.carries_one_response() && self.is_alone(place)) {
+        if self.buffers.connections[place].server.sender.untouched() <= LEAST_SKIP * mss {
             return;
         }
         let segments = self.uneventful(place) / mss;
-        if self.parameters.flow.is_none() && segments > LEAST_SKIP {
+        if self.parameters.flow.is_none() && segments > LEAST_SKIP && self.is_foremost(place) {
             self.down.pass_train(self.now, segments, mss + HEADERS);
             self.skip(place, segments * mss, Ledger::default());
+            if self.parameters.has_frames() {
+                self.buffers.connections[place].server.sender.keep_pace(self.now, segments * mss);
+            }
         }
+    }
+
+    /// Whether nothing can come that goes ahead of the response that a connection is sending.
+    fn is_foremost(&self, place: usize) -> bool {
+        let connection = &self.buffers.connections[place];
+        let Some(front) = connection.answering.front().filter(|_| self.parameters.reads_requests()) else {
+            return true;
+        };
+        let order = self.order(front.content);
+        let is_behind = |making: &Making| self.order(making.exchange.content) >= order;
+        connection.asked.is_empty()
+            && connection.carries_one_response()
+            && self.buffers.plans.is_empty()
+            && self.buffers.making.iter().all(is_behind)
     }
 
     /// Time passes without anything being done in it.
@@ -421,6 +433,10 @@ impl Load<'_> {
         for call in &mut self.buffers.calls {
             call.last_ready = call.last_ready.since(span);
             call.behind.bring_forward(span);
+        }
+        for (_, free, behind) in &mut self.buffers.fetching {
+            *free = free.since(span);
+            behind.bring_forward(span);
         }
         self.buffers.legs.bring_forward(span);
     }
