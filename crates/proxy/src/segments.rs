@@ -5,9 +5,9 @@
 
 use crate::flow::{FlowError, Windows};
 use crate::quic;
-use crate::turnstile::Turnstile;
+use crate::turnstile::{Turn, Turnstile};
 use farhop_accel::wire::{Decoder, FlowId, Frame, ResetReason, SEGMENT_BYTES, SegmentHeader};
-use noq::{Connection, RecvStream, SendStream, VarInt};
+use noq::{Connection, RecvStream, SendStream, VarInt, WriteError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
@@ -240,7 +240,10 @@ impl Writer {
         let goes_on = segment.written > 0 && segment.written + length > SEGMENT_BYTES;
         // The peer may allow another stream only when it has heard of others to the end: that must not keep these from being written.
         let next = if goes_on { Some(self.link.connection.open_uni().await?) } else { None };
-        let _turn = self.link.turnstile.enter(segment.priority).await;
+        let _turn = match self.link.turnstile.try_enter() {
+            Some(turn) => turn,
+            None => self.wait_for_turn(&segment).await?,
+        };
         if let Some(next) = next {
             self.go_on(&mut segment, next).await?;
         }
@@ -248,6 +251,14 @@ impl Writer {
         segment.stream.write_all_chunks(&mut parts).await?;
         segment.is_cut = false;
         Ok(())
+    }
+
+    /// Waits behind what is more urgent, as long as somebody reads the stream: who waits keeps what it has of servers and memory.
+    async fn wait_for_turn(&self, segment: &Outbound) -> Result<Turn, FlowError> {
+        tokio::select! {
+            turn = self.link.turnstile.enter(segment.priority) => Ok(turn),
+            Ok(Some(code)) = segment.stream.stopped() => Err(WriteError::Stopped(code).into()),
+        }
     }
 
     /// When the flow's bytes go, compared with those of others.
@@ -267,5 +278,28 @@ impl Writer {
         let _ = segment.stream.finish();
         *segment = Outbound { stream: next, index: header.index, written: 0, priority: segment.priority, is_cut: true };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::tests::{connected, link};
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn who_waits_for_its_turn_notices_that_nobody_reads() {
+        let (ours, theirs, _endpoints) = connected().await;
+        let link = link(&theirs);
+        let (writer, _reader) = link.open(FlowId(1)).await.unwrap();
+        let end = Frame::End { flow: FlowId(1), length: 0 };
+        writer.write(&end).await.unwrap();
+        let (_send, mut receive) = ours.accept_bi().await.unwrap();
+        let turn = link.turnstile.try_enter();
+        assert!(turn.is_some());
+        let writing = tokio::time::timeout(Duration::from_secs(10), writer.write(&end));
+        receive.stop(VarInt::from_u32(7)).unwrap();
+        let stopped = writing.await.unwrap();
+        assert!(matches!(stopped, Err(FlowError::Write(WriteError::Stopped(code))) if code == VarInt::from_u32(7)));
     }
 }

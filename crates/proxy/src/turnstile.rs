@@ -23,13 +23,25 @@ pub(crate) struct Turn {
     turnstile: Option<Arc<Turnstile>>,
 }
 
+impl State {
+    /// Whether nobody has the turn; somebody has it now.
+    fn take(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_taken, true)
+    }
+}
+
 impl Turnstile {
+    /// The turn, if nobody has it.
+    pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Turn> {
+        self.state().take().then(|| Turn::at(self))
+    }
+
     /// Waits for the turn of what has this priority. Who gives up waiting is passed over.
     pub(crate) async fn enter(self: &Arc<Self>, priority: i32) -> Turn {
         loop {
             let turn = {
                 let mut state = self.state();
-                if !std::mem::replace(&mut state.is_taken, true) {
+                if state.take() {
                     return Turn::at(self);
                 }
                 let (pass, turn) = oneshot::channel();
@@ -106,7 +118,8 @@ mod tests {
         assert!(poll(late.as_mut()).is_none(), "one at a time");
         drop(second);
         drop(poll(late.as_mut()).unwrap());
-        assert!(poll(pin!(turnstile.enter(-5))).is_some(), "and then it is free");
+        let free = turnstile.try_enter();
+        assert!(free.is_some() && turnstile.try_enter().is_none(), "and then it is free");
     }
 
     #[test]

@@ -11,9 +11,9 @@
 //! | `rwbp` | one per client connection, up from the start | set, of each its own: no more than a round trip's worth of it or 16 segments are on the way, in packets with 40 B of headers, and every so many of them have an acknowledgement (zhou-2004) | its rate, and a delay | the client's |
 //! | `prefetch-conventional`, near | the prefetcher's, to the server | TCP's | part of the path | the prefetcher's; the lan is its rate, and a delay |
 //! | `prefetch-conventional`, far | the client's, to the prefetcher | TCP's over link and lan | its rate, and a delay, of what documents name since they named it | the client's |
-//! | `prefetch-2013` | one per client connection, opened when something is asked on it | TCP's over the link alone; of what is sent unasked set, no more than 1414 B per ms, whole and in datagrams | its rate, and a delay | for documents and what none names; the rest is sent unasked |
+//! | `prefetch-2013` | one per client connection, opened when something is asked on it | TCP's over the link alone; of what is sent unasked set, no more than 1414 B per ms, whole and in datagrams | its rate, and a delay | for documents and what boxes do not fetch; the rest is sent unasked |
 //! | `tunnel` | one, up from the start | set, both ways | its rate, and a delay | the client's, whose connections share it |
-//! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what no document names, or beyond 768 parts; the rest is sent unasked |
+//! | `accelerated` | one, up from the start | set, both ways | its rate, and a delay | for what boxes do not fetch, or beyond 768 parts; the rest is sent unasked |
 //!
 //! Assumed throughout: proxies take no more time than Linux's programs; what the client says crosses the lan before it waits for the link, whose own
 //! windows do not wait for the lan, but for those of a prefetcher at the gateway, of whose round trips it is part; a handshake that the terminal answers
@@ -23,11 +23,11 @@
 //! HTTP/3 all but farhop's are; behind the gateway a response and a flight of TLS cost the wan's
 //! round-trip time, a new connection to the server, of which each of the client's has one, one more, and each window of its slow start another; names are resolved by the client over
 //! `direct`, `split`, `rwbp` and the two that prefetch, and by the gateway in no time elsewhere; a prefetcher at the terminal has what its client resolved, and resolves itself what it asks for
-//! before; of what it does not read it hears when the client's request has crossed the lan, over another connection if all are busy ([`super::hearing`]), but none of the client's requests waits for another; a box learns what documents name as soon as it has them, and from nothing else, and what it has waits for a browser that asks later, as
+//! before; of what it does not read it hears when the client's request has crossed the lan, over another connection if all are busy ([`super::hearing`]), but none of the client's requests waits for another; a box learns what documents name as soon as it has them, and from nothing else, of which it leaves frames and scripts' data to the client, and what it has waits for a browser that asks later, as
 //! the browser's own requests wait for it; farhop's gateway asks for 16 parts at once and pushes 768 of a page; a set rate is the slowest of the link's way down unless a lower one is given; at one, what is there first is sent first; a wan or a lan slower than the link is passed
 //! like one more hop of it without losses, which makes some pages 16 % too slow and none faster than it can be. What has come to
 //! the terminal waits for the windows of the client's connections there ([`super::near`]), and what has come unasked for a request over one of
-//! them: the terminal holds those that come before it, and none of them cost more than the lan. Over `prefetch-2013` all that the client asks for
+//! them: the terminal holds those that come before it, and none of them cost more than the lan. Over `accelerated` and `prefetch-2013` all that the client asks for
 //! waits so for its turn on as many connections as there may be, of which one waits for each thing that has not come; what does not come unasked
 //! the terminal asks for then, over connections of its own.
 

@@ -98,7 +98,7 @@ impl Load<'_> {
     /// The browser asks for an object; of one that has come unasked it now has what has arrived.
     pub(crate) fn ask(&mut self, object: usize, trigger: Trigger) {
         let clock = self.clock();
-        if self.lines_up() || self.answers_near() {
+        if self.answers_near() {
             self.trigger = trigger;
             return self.ask_near(object);
         }

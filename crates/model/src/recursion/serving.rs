@@ -292,7 +292,9 @@ impl Load<'_> {
             self.make(Making { ready: if is_apart { whole } else { ready }, exchange, ..making });
         }
         if is_like_a_browser(self.parameters) {
-            self.buffers.fetching.append(&mut fetches.connections);
+            // A frame has come over one of them.
+            let is_known = self.buffers.browser.objects[by].behind.is_some();
+            self.buffers.fetching.extend(fetches.connections.drain(usize::from(is_known)..));
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Sans-IO: the owner says which requests and which parts of responses have arrived, and carries out what [`Prefetcher::poll`]
 //! gives. A box that reads looks into documents as they stream through, and fetches what they name (prefetch-2013 §3.3: images,
-//! scripts and style sheets, of `text/html` alone, so that what a style sheet or a script names is the client's to ask for, and what is
-//! posted is). What
+//! scripts and style sheets, of `text/html` alone, so that what a style sheet or a script names is the client's to ask for, and so are frames,
+//! data and what is posted). What
 //! it has of an object goes to whoever has asked for it, at once; what is on its way is awaited and not asked for again. A
 //! connection's responses leave in the order of its requests (RFC 9112 §9.3.2).
 //!

@@ -79,7 +79,7 @@ pub fn is_font(media_type: &str) -> bool {
 
 /// Whether a document's markup has no use for it, so that scripts ask for it: JSON, XML and plain text, but not a manifest, pictures and
 /// subtitles.
-pub(super) fn is_data(media_type: &str) -> bool {
+pub(crate) fn is_data(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_of = |format: &str| {
         essence.strip_suffix(format).is_some_and(|before| before.ends_with('/') || before.ends_with('+'))

@@ -10,7 +10,7 @@ mod list;
 mod media;
 
 pub(crate) use list::{HEADS, is_host, is_media_type, is_name};
-use media::is_data;
+pub(crate) use media::is_data;
 pub use media::{Language, Priority, is_font};
 
 use crate::body;

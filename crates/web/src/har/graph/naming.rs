@@ -1,7 +1,7 @@
 //! Names, hosts and media types of recorded objects, in the characters that lists of pages have.
 
 use crate::har::Entry;
-use crate::page::{Language, is_host, is_media_type, is_name};
+use crate::page::{Language, is_data, is_host, is_media_type, is_name};
 use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -65,19 +65,27 @@ fn readable(target: &str) -> String {
     if is_name(&name) { name } else { "index.html".to_owned() }
 }
 
-/// The media type without parameters. What browsers read as HTML, CSS or JavaScript is that, whatever servers call it, and so is what
-/// leads elsewhere: a redirection's content is a short hypertext note (RFC 9110 §15.4).
+/// The media type without parameters. What browsers read as HTML, CSS or JavaScript is that, whatever servers call it, and what they show or
+/// play is neither hypertext nor data. A redirection's content is a short hypertext note (RFC 9110 §15.4); that of a part of a page counts
+/// as a script, which names something, too: boxes ask for it as for any part, and do not follow it.
 pub(super) fn media_type(entry: &Entry) -> Cow<'_, str> {
     let essence = entry.content_type().split(';').next().unwrap_or_default().trim();
-    let read_as = match entry.wanted_for() {
-        _ if entry.redirects_to().is_some() => Some("text/html"),
+    let wanted = entry.wanted_for();
+    let is_shown = matches!(wanted, Some("image" | "imageset" | "font" | "media" | "audio" | "video" | "track"));
+    let is_embedded = is_shown || matches!(wanted, Some("stylesheet" | "style" | "script"));
+    let read_as = match wanted {
+        _ if entry.redirects_to().is_some() => Some(if is_embedded { "text/javascript" } else { "text/html" }),
         Some("document" | "iframe" | "frame") => Some("text/html"),
         Some("stylesheet" | "style") => Some("text/css"),
         Some("script") => Some("text/javascript"),
         _ => None,
     };
     match read_as {
+        Some(language) if is_embedded && Language::of(essence) != Language::of(language) => Cow::Borrowed(language),
         Some(language) if Language::of(essence).is_none() => Cow::Borrowed(language),
+        None if is_shown && (Language::of(essence).is_some() || is_data(essence)) => {
+            Cow::Borrowed("application/octet-stream")
+        }
         _ if is_media_type(essence) => Cow::Borrowed(essence),
         _ => Cow::Borrowed("application/octet-stream"),
     }

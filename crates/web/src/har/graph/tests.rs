@@ -86,6 +86,34 @@ fn redirections_to_the_document_begin_the_page() {
 }
 
 #[test]
+fn boxes_ask_for_redirected_parts_and_do_not_follow() {
+    let wanted = |what: &str| ("/_resourceType", json!(what));
+    let to = |what: &str| [("/response/status", json!(302)), ("/response/redirectURL", json!("/next")), wanted(what)];
+    for what in ["image", "script", "stylesheet", "font"] {
+        let page = graph(&json!([
+            entry(DOCUMENT, "text/html", 0, &[wanted("document")]),
+            entry("https://a.test/p", "text/html", 100, &to(what)),
+            entry("https://a.test/next", "image/png", 150, &[wanted(what)]),
+        ]))
+        .page;
+        let [_, first, _] = &page.objects[..] else { panic!("{:?}", page.objects) };
+        assert!(first.is_fetched_by_boxes() && !first.is_read_by_boxes(), "{what}: {}", first.media_type);
+        assert_eq!(referrers(&page), [None, Some(0), Some(1)], "{what}");
+    }
+    let frame = graph(&json!([
+        entry(DOCUMENT, "text/html", 0, &[wanted("document")]),
+        entry("https://a.test/p", "", 100, &to("iframe")),
+        entry("https://a.test/next", "text/html", 150, &[wanted("iframe")]),
+        entry("https://a.test/beacon", "text/html", 150, &[wanted("image")]),
+        entry("https://a.test/beacon2", "text/plain", 150, &[wanted("image")]),
+        entry("https://a.test/data", "text/plain", 150, &[wanted("xhr")]),
+    ]))
+    .page;
+    let fetched: Vec<bool> = frame.objects.iter().map(|object| object.is_fetched_by_boxes()).collect();
+    assert_eq!(fetched, [false, false, false, true, true, false]);
+}
+
+#[test]
 fn each_redirection_to_a_url_names_the_request_that_follows_it() {
     let to = |url: &str| [("/response/status", json!(302)), ("/response/redirectURL", json!(url))];
     let named = |entries: Value| {
