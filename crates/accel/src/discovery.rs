@@ -1,10 +1,10 @@
 //! From the bytes of an HTML body, as they stream, to the references a browser would follow.
 //!
 //! Models: the tags through which a browser loads a page's parts (WHATWG HTML §4.2, §4.8, §4.12): `img`, `script`, `link` with a
-//! fetching relation, `source`, `video`, `audio`, `track`, `input type=image`; the base URL (§4.2.3); references in document order,
+//! fetching relation, `source`, `video`, `audio`, `track`, `input type=image`, `iframe`, `embed`; the base URL (§4.2.3); references in document order,
 //! each URL once. `noscript` counts as text, as for a browser that runs scripts. Never a link that a person would have to click. What a form
 //! posts to is told as what it is, for those who may post.
-//! Leaves out: what style sheets and scripts refer to, inline styles, frames, character encodings other than UTF-8 inside query strings.
+//! Leaves out: what style sheets and scripts refer to, inline styles, frames' own text (`srcdoc`), character encodings other than UTF-8 inside query strings.
 //!
 //! A tag is reported with the chunk that holds its last byte, so that whoever forwards the chunk after having acted on the references is
 //! always ahead of a reader of the forwarded bytes.
@@ -44,6 +44,8 @@ pub enum ReferenceKind {
     Poster,
     /// `video`, `audio`, `source`, `track` with `src`: loaded in ranges, if at all.
     Media,
+    /// `iframe src`, `embed src`: a document of its own, or something that a program shows in the page's place for it.
+    Frame,
     /// `form method=post action`: what is posted there only a person or a script knows.
     Form,
 }
@@ -126,6 +128,8 @@ const RULES: &[Rule] = &[
     ("audio[src]", |found, tag| found.media(tag)),
     ("track[src]", |found, tag| found.media(tag)),
     ("input[src]", |found, tag| found.image_button(tag)),
+    ("iframe[src]", |found, tag| found.attribute(tag, "src", ReferenceKind::Frame)),
+    ("embed[src]", |found, tag| found.attribute(tag, "src", ReferenceKind::Frame)),
     ("form[action]", |found, tag| found.form(tag)),
 ];
 
@@ -262,7 +266,7 @@ mod tests {
     const PAGE: &str = r#"<!doctype html><html><head><link rel="Stylesheet" href="/s.css"><link rel="shortcut icon" href="f.ico">
         <script src='//cdn.example/a.js'></script><link rel=preload as=font href=x.woff2></head>
         <body><img src="i1.png" srcset="i1.png 1x, i2.png 2x"><video poster=p.jpg><source src="v.mp4"></video>
-        <input type="IMAGE" src="b.gif"><img src="../up.png#f"></body></html>"#;
+        <input type="IMAGE" src="b.gif"><img src="../up.png#f"><iframe src=f.html></iframe><embed src=e></body></html>"#;
 
     #[test]
     fn references_come_in_document_order_with_their_kinds() {
@@ -282,6 +286,8 @@ mod tests {
                 ("http://server.example/dir/v.mp4", Media),
                 ("http://server.example/dir/b.gif", Image),
                 ("http://server.example/up.png", Image),
+                ("http://server.example/dir/f.html", Frame),
+                ("http://server.example/dir/e", Frame),
             ]
         );
     }
@@ -298,7 +304,7 @@ mod tests {
     #[test]
     fn nothing_is_found_where_a_browser_would_load_nothing() {
         for html in [
-            "<a href=logout>x</a><form action=/delete></form><form action=/delete method=get></form><iframe src=f.html></iframe>",
+            "<a href=logout>x</a><form action=/delete></form><form action=/delete method=get></form><iframe srcdoc='<p>'></iframe>",
             "<!-- <img src=a.png> --><noscript><img src=b.png></noscript><script>'<img src=c.png>'</script>",
             "<link rel=canonical href=/x><link rel='alternate stylesheet' href=/y><link rel=dns-prefetch href=//z>",
             "<img src=''><img src='  '><img src=data:image/png;base64,AA><img src=javascript:x><img src='http://'>",

@@ -172,9 +172,11 @@ impl Left {
 }
 
 /// Whether a browser that meets such a reference asks for the whole of it. It takes one of several candidate images, which one depends
-/// on its screen, and media piece by piece, if at all; it posts what nobody else knows, and that does something at the server.
+/// on its screen, media piece by piece, if at all, and a frame perhaps only once somebody looks at it; it posts what nobody else knows, and that does
+/// something at the server.
 fn is_loaded_whole(kind: ReferenceKind) -> bool {
-    !matches!(kind, ReferenceKind::ImageCandidate | ReferenceKind::Media | ReferenceKind::Form)
+    use ReferenceKind::{Form, Frame, ImageCandidate, Media};
+    !matches!(kind, ImageCandidate | Media | Frame | Form)
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ fn documents_name_what_they_caused_in_recorded_order() {
     let expected = [
         ("https://www.a.test/a.css", Stylesheet),
         ("https://cdn.b.test/a.js?x=1&y=2", Script),
+        ("https://www.a.test/frame", Frame),
         ("https://www.a.test/b.woff2", Preload),
         ("https://www.a.test/data", Preload),
         ("https://www.a.test/a.png", Image),
@@ -142,7 +143,8 @@ fn without_pages_each_navigation_begins_one() {
         fetched("https://www.a.test/2", "text/plain", "style"),
     ]);
     let urls = |url| found(&body(&site, url));
-    assert_eq!(urls(PAGE), [("https://www.a.test/1".to_owned(), ReferenceKind::Preload)]);
+    let first = [("https://www.a.test/1", ReferenceKind::Preload), ("https://www.a.test/frame", ReferenceKind::Frame)];
+    assert_eq!(urls(PAGE), first.map(|(url, kind)| (url.to_owned(), kind)));
     assert_eq!(text(&site, PAGE).matches("<iframe src=\"https://www.a.test/frame\">").count(), 1);
     assert_eq!(urls(second), [("https://www.a.test/2".to_owned(), ReferenceKind::Stylesheet)]);
 }

@@ -5,7 +5,7 @@ use farhop_accel::discovery::{Reference, ReferenceKind};
 use farhop_accel::head::{RequestHead, ResponseHead};
 use farhop_scenario::HttpConfig;
 use farhop_units::Bytes;
-use farhop_web::{Object, Page};
+use farhop_web::Page;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
@@ -65,9 +65,7 @@ impl Want {
     /// What it names if it is a document, in the order in which a reader of its bytes finds it, with how much must have been read: what
     /// [`Discovery`](farhop_accel::discovery::Discovery) finds in the bytes that `web` makes of it.
     pub(super) fn references(&self) -> Vec<(Bytes, usize)> {
-        let is_found = |object: &Object| object.is_fetched_by_boxes() || object.is_posted();
-        let named = self.page.references().swap_remove(self.object).into_iter();
-        named.filter(|(_, object)| is_found(&self.page.objects[*object])).collect()
+        self.page.references().swap_remove(self.object)
     }
 }
 
@@ -76,6 +74,7 @@ pub(super) fn reference(page: &Page, object: usize) -> Option<Reference> {
     let media_type = page.objects[object].media_type.as_str();
     let kind = match media_type.split(';').next().unwrap_or_default().trim() {
         _ if page.objects[object].is_posted() => ReferenceKind::Form,
+        _ if !page.objects[object].is_fetched_by_boxes() => ReferenceKind::Frame,
         "text/css" => ReferenceKind::Stylesheet,
         "text/javascript" | "application/javascript" => ReferenceKind::Script,
         _ => ReferenceKind::Image,
