@@ -161,7 +161,7 @@ impl Object {
         self.method == Method::Post || self.request_bytes.is_some_and(|bytes| bytes > LONGEST_HEAD)
     }
 
-    /// Whether it is a document: named by another one, a frame's.
+    /// Whether it is a document: the page's own or a frame's.
     pub fn is_document(&self) -> bool {
         Language::of(&self.media_type) == Some(Language::Html)
     }
