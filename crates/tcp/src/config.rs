@@ -6,6 +6,9 @@ use farhop_units::Bytes;
 /// Bytes of headers on every TCP segment: IPv4 20, TCP 20, timestamps option 12 (RFC 7323). A SYN may have more ([`TcpConfig::syn_bytes`]).
 pub const HEADER_BYTES: Bytes = Bytes::new(52);
 
+/// Those of the timestamps option.
+pub(crate) const OPTION_BYTES: Bytes = Bytes::new(12);
+
 /// RFC 7323 §2.3.
 const LARGEST_SCALE: u8 = 14;
 

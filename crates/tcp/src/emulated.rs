@@ -46,7 +46,7 @@ impl Sender {
     /// segments have overtaken others, by as many as were out with the `acknowledged` (tcp_check_reno_reordering()).
     fn bound_duplicates(&mut self, acknowledged: u64) {
         let out = self.scoreboard.segments() as u64;
-        let holes = ((self.scoreboard.lost() + self.scoreboard.repeated()) as u64).max(1).min(out);
+        let holes = u64::from(self.scoreboard.holes()).max(1).min(out);
         if self.duplicates + holes > out {
             self.duplicates = out - holes;
             self.reordering.overtake(out + acknowledged);

@@ -171,6 +171,7 @@ impl Endpoint {
     pub fn open(&mut self, now: Instant) {
         self.rests = false;
         self.sender.open_actively();
+        self.receiver.open_actively();
         self.run_program(now);
     }
 

@@ -39,6 +39,11 @@ impl RateReduction {
         self.to
     }
 
+    /// The window to reach is this now: slow start has ended there, though the repair goes on.
+    pub(crate) fn aim(&mut self, to: Bytes) {
+        self.to = to;
+    }
+
     /// Something is sent.
     pub(crate) fn send(&mut self, bytes: Bytes) {
         self.sent += bytes;

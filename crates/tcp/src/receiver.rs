@@ -71,6 +71,11 @@ impl Receiver {
         }
     }
 
+    /// The SYN goes out, and is the first.
+    pub(crate) fn open_actively(&mut self) {
+        self.window.open_actively();
+    }
+
     /// Asks memory for all of it.
     pub(crate) fn look_at(&self) {
         look_at(&self.expected);

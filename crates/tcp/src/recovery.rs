@@ -72,6 +72,7 @@ impl Sender {
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
+        self.tell_round_trip(now, &news);
         self.hear_of_repetition(&mut news);
         if !was_out {
             self.judge_late(now, &mut news);
@@ -209,6 +210,18 @@ impl Sender {
             if !self.scoreboard.is_empty() {
                 self.restart_timer(now);
             }
+        }
+    }
+
+    /// The controller hears of every round-trip time; where slow start ends with it a reduction ends there, too.
+    fn tell_round_trip(&mut self, now: Instant, news: &News) {
+        if news.round_trip.is_none() {
+            return;
+        }
+        let ack = self.acknowledged(now, news.covered.bytes, news);
+        self.congestion.on_round_trip(&ack);
+        if let (Some(reduction), Some(threshold)) = (&mut self.reduction, self.congestion.threshold()) {
+            reduction.aim(threshold);
         }
     }
 

@@ -60,7 +60,7 @@ impl Sender {
     }
 
     fn nothing_is_missing(&self) -> bool {
-        self.scoreboard.sacked() == 0 && self.scoreboard.lost() == 0 && self.duplicates == 0
+        self.scoreboard.sacked() == 0 && self.scoreboard.holes() == 0 && self.duplicates == 0
     }
 
     fn repair_losses(&mut self, now: Instant, news: &mut News) {
@@ -97,7 +97,7 @@ impl Sender {
         if matches!(self.phase, Phase::Open | Phase::Reduction) && !self.scoreboard.has_repeated() {
             self.needless.first_repetition = None;
         }
-        if self.phase != Phase::Recovery && self.scoreboard.lost() > 0 {
+        if self.phase != Phase::Recovery && self.is_to_recover() {
             self.enter_recovery(news.marked);
         } else if news.marked {
             self.reduce_for_mark();
@@ -165,6 +165,12 @@ impl Sender {
             let (delivered, in_flight) = (self.mss, self.scoreboard.in_flight());
             self.reduce(Delivery { delivered, in_flight, safe: false });
         }
+    }
+
+    /// Whether what is known to be missing asks for a recovery. In Linux whatever was found lost does until it arrives: a recovery that ends while
+    /// something sent later is being repaired is followed by another at once (tcp_time_to_recover()).
+    fn is_to_recover(&self) -> bool {
+        if self.behavior.counts_segments { self.scoreboard.holes() > 0 } else { self.scoreboard.lost() > 0 }
     }
 
     fn enter_recovery(&mut self, marked: bool) {

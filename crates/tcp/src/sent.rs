@@ -52,7 +52,7 @@ pub(crate) struct Sent {
     pub(crate) fate: Fate,
 }
 
-/// What of SYN, FIN and PSH a segment carries.
+/// What of SYN, FIN and PSH a segment carries, and whether it is a hole ([`Sent::is_hole`]).
 #[derive(Debug, Clone, Copy)]
 struct Flags(u8);
 
@@ -60,6 +60,7 @@ impl Flags {
     const SYN: u8 = 1;
     const FIN: u8 = 2;
     const PUSH: u8 = 4;
+    const HOLE: u8 = 8;
 
     fn of(piece: &Piece) -> Self {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
@@ -98,6 +99,15 @@ impl Sent {
 
     pub(crate) fn end(&self) -> Sequence {
         self.sequence + Bytes::new(u64::from(self.payload) + self.flags.numbers())
+    }
+
+    /// It was found lost and is not known to have arrived since, sent again or not (TCPCB_LOST).
+    pub(crate) const fn is_hole(&self) -> bool {
+        self.flags.has(Flags::HOLE)
+    }
+
+    pub(crate) const fn set_hole(&mut self, is_hole: bool) {
+        self.flags.0 = if is_hole { self.flags.0 | Flags::HOLE } else { self.flags.0 & !Flags::HOLE };
     }
 }
 

@@ -10,6 +10,7 @@
 //! small: these begin at what such packets leave.
 
 use crate::behavior::Behavior;
+use crate::config::OPTION_BYTES;
 use crate::{Segment, Sequence, TcpConfig};
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
@@ -44,9 +45,10 @@ pub(crate) struct ReceiveWindow {
 #[repr(C)]
 struct Tuning {
     trip: ReceiverTrip,
-    /// What the buffer has room for; and what the first buffer has once the packets' size is known.
+    /// What the buffer has room for; and what the first buffer has once the packets' size is known, and half of it.
     room: Bytes,
-    known_room: Bytes,
+    known_room: u32,
+    half: u32,
     /// What arrived in the round trip before.
     last_round: Bytes,
     round_start: Instant,
@@ -60,6 +62,8 @@ struct ReceiverTrip {
     /// The other side's window as the field of its last segment had it, which is scaled by so many bits; zero before the first.
     told: u16,
     scale: u8,
+    /// This end asks for the connection.
+    asks: bool,
     estimate: Option<Duration>,
 }
 
@@ -101,20 +105,29 @@ impl ReceiveWindow {
         }
         let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
         // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
-        let initial = Bytes::new(buffer.get() / 2).max(Bytes::new(1)).min(UNSCALED);
-        let whole_segments = initial.get() / mss.get().max(1) * mss.get();
-        let room = Bytes::new(whole_segments).max(mss);
+        let half = Bytes::new(buffer.get() / 2).max(Bytes::new(1)).min(UNSCALED);
         let limit = limit.min(config.payload_in(config.receive_buffer));
         let tuning = Tuning {
             last_round: mss * LINUX_FIRST_ROUND,
-            room,
-            known_room: config.payload_in(buffer),
+            room: whole_segments(half, mss),
+            known_room: small(config.payload_in(buffer)),
+            half: small(half),
             round_start: Instant::START,
             round_from: Sequence::FIRST_BYTE,
             trip: ReceiverTrip { scale: config.window_scale(), ..ReceiverTrip::default() },
         };
-        let (tuning, edge) = (Some(tuning), Sequence::SYN);
+        let (room, tuning, edge) = (tuning.room, Some(tuning), Sequence::SYN);
         Self { offer: room.min(limit), limit, mss, tuning, unread: None, edge, reads_at: None }
+    }
+
+    /// This end asks for the connection: when its SYN leaves nobody knows yet that timestamps will take their share of every segment, so that the
+    /// offer is so many segments without (tcp_connect_init()).
+    pub(crate) fn open_actively(&mut self) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.room = whole_segments(Bytes::new(tuning.half.into()), self.mss + OPTION_BYTES);
+            self.offer = tuning.room.min(self.limit);
+            tuning.trip.asks = true;
+        }
     }
 
     /// Asks memory for what every segment needs of it.
@@ -227,8 +240,12 @@ impl ReceiveWindow {
     /// tcp_grow_window(), as far as there is room beside what is held: also by what arrives in order, until it is read.
     fn grow(&mut self, payload: Bytes, held: Bytes) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
-        if payload >= self.mss {
-            tuning.room = tuning.room.max(tuning.known_room);
+        let known_room = Bytes::new(tuning.known_room.into());
+        if payload >= self.mss && tuning.room < known_room {
+            tuning.room = known_room;
+            // So much was told by then, in units of the scale, by the end that has acknowledged a SYN (tcp_set_window_clamp()).
+            let unit = if tuning.trip.asks { 1 << tuning.trip.scale } else { 1 };
+            self.offer = Bytes::new(self.offer.get().div_ceil(unit) * unit).min(self.limit);
         }
         if payload < LEAST_TO_GROW {
             return false;
@@ -238,6 +255,16 @@ impl ReceiveWindow {
             self.offer.max((self.offer + self.mss * 2).min(tuning.room_beside(held, self.mss)).min(self.limit));
         self.offer > before
     }
+}
+
+/// What the first buffer holds is no more than 32 bits say.
+fn small(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
+/// As many segments of `mss` as fit, one at least.
+fn whole_segments(bytes: Bytes, mss: Bytes) -> Bytes {
+    Bytes::new(bytes.get() / mss.get().max(1) * mss.get()).max(mss)
 }
 
 impl Tuning {
@@ -300,6 +327,25 @@ mod tests {
         }
         let (last, _) = offers(&config, 20)[19];
         assert_eq!(last, Bytes::new(20_970_496));
+    }
+
+    #[test]
+    fn who_asks_for_a_connection_offers_segments_without_timestamps_and_then_whole_units_of_the_scale() {
+        let config = TcpConfig::of(Profile::Linux);
+        let offers = |mut window: ReceiveWindow| {
+            let mut offers = vec![window.offer()];
+            for _ in 0..2 {
+                window.data_arrived(Instant::START, (config.mss, Bytes::ZERO), Sequence::FIRST_BYTE, Bytes::ZERO);
+                offers.push(window.offer());
+            }
+            offers.into_iter().map(Bytes::get).collect::<Vec<_>>()
+        };
+        let passive = ReceiveWindow::new(&config);
+        let mut active = passive.clone();
+        active.open_actively();
+        // 44 × 1460, 63 × 1024 + 2896; as Linux's SYN says, and tcpi_rcv_ssthresh.
+        assert_eq!(offers(active), [64_240, 67_408, 70_304]);
+        assert_eq!(offers(passive), [65_160, 68_056, 70_952]);
     }
 
     #[test]

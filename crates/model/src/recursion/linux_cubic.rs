@@ -64,10 +64,10 @@ impl LinuxCubic {
         *self = Self::default();
     }
 
-    /// Time without data is not part of the stage.
-    pub(super) fn pause(&mut self, idle: Ticks) {
+    /// Time without data, until `now`, is not part of the stage, of which no more is to come than there was of it.
+    pub(super) fn pause(&mut self, now: Ticks, idle: Ticks) {
         if let Some(stage) = &mut self.stage {
-            stage.start += jiffies::count(idle);
+            stage.start = (stage.start + jiffies::count(idle)).min(jiffies::at(now));
         }
     }
 
@@ -289,15 +289,26 @@ mod tests {
             let (mut cubic, mut window) = (LinuxCubic { most: Some(1000), ..LinuxCubic::default() }, 700);
             for round in 1..=60 {
                 let since = if round > 30 { idle } else { 0 };
-                if round == 31 {
-                    cubic.pause(Ticks::from_millis(since));
-                }
                 let now = Ticks::from_millis(100 * round + since);
+                if round == 31 {
+                    cubic.pause(now, Ticks::from_millis(since));
+                }
                 window += (0..window).map(|_| cubic.grow(now, window, 1)).sum::<u64>();
             }
             window
         };
         assert_eq!(after(20_000), after(0));
+    }
+
+    #[test]
+    fn a_pause_that_began_before_the_stage_does_not_put_it_off() {
+        let grown = |idle_ms: u64| {
+            let mut cubic = LinuxCubic { most: Some(40), ..LinuxCubic::default() };
+            cubic.grow(Ticks::from_millis(1000), 20, 1);
+            cubic.pause(Ticks::from_millis(1008), Ticks::from_millis(idle_ms));
+            (0..50).map(|n| cubic.grow(Ticks::from_millis(1100 + 8 * n), 20, 1)).sum::<u64>()
+        };
+        assert!(grown(500) == grown(8) && grown(8) > 2, "{}", grown(8));
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) const UNSCALED: u64 = 65_535;
 const LINUX_FIRST_ROUND: u64 = 10;
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: u64 = 128;
+/// What timestamps take of a segment.
+const TIMESTAMPS: u64 = 12;
 /// Between two of the numbers in timestamps.
 const MILLISECOND: Ticks = Ticks::from_millis(1);
 
@@ -106,6 +108,13 @@ impl Receiver {
             skipped: Ticks::ZERO,
             tick: None,
         }
+    }
+
+    /// This end asks for the connection by a SYN: when that leaves nobody knows yet that timestamps will take their share of every segment
+    /// (tcp_connect_init()).
+    pub(crate) fn open_actively(&mut self) {
+        self.offer.open_actively(self.mss);
+        self.edge = self.offer.size;
     }
 
     /// What arrives is read so long after it: until then there is less room.
@@ -320,6 +329,9 @@ struct Tuning {
     room: u64,
     /// What the first buffer has room for once the packets' size is known.
     known_room: u64,
+    /// Half of that buffer, and whether this end asks for the connection.
+    half: u64,
+    asks: bool,
     start: Ticks,
     from: u64,
     trip: Trip,
@@ -349,14 +361,16 @@ impl Offer {
         }
         let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
         // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
-        let initial = (buffer.get() / 2).clamp(1, UNSCALED);
-        let room = (initial / mss * mss).max(mss);
+        let half = (buffer.get() / 2).clamp(1, UNSCALED);
+        let room = (half / mss * mss).max(mss);
         let known_room = config.payload_in(buffer).get();
         let limit = limit.min(config.payload_in(config.receive_buffer).get());
         let tuning = Tuning {
             last_round: mss * LINUX_FIRST_ROUND,
             room,
             known_room,
+            half,
+            asks: false,
             start: Ticks::ZERO,
             from: 0,
             trip: Trip { scale: config.window_scale(), ..Trip::default() },
@@ -364,16 +378,31 @@ impl Offer {
         Self { size: room.min(limit), limit, step: mss * 2, tuning: Some(tuning) }
     }
 
+    /// As many segments without timestamps as half the buffer holds.
+    fn open_actively(&mut self, mss: u64) {
+        if let Some(tuning) = &mut self.tuning {
+            let segment = mss + TIMESTAMPS;
+            (tuning.room, tuning.asks) = ((tuning.half / segment * segment).max(segment), true);
+            self.size = tuning.room.min(self.limit);
+        }
+    }
+
     /// Returns whether the offer grew.
     #[inline(always)]
     fn data_arrived(&mut self, data: &Arrival, arrived: u64) -> bool {
         let Some(tuning) = &mut self.tuning else { return false };
         let Arrival { now, reads, payload, echo, .. } = *data;
-        let (is_full, before) = (payload >= self.step / 2, self.size);
+        let is_full = payload >= self.step / 2;
         tuning.trip.measure(now, echo, is_full);
-        if is_full {
-            tuning.room = tuning.room.max(tuning.known_room);
+        if is_full && tuning.room < tuning.known_room {
+            tuning.room = tuning.known_room;
+            if tuning.asks {
+                // What the acknowledgement of the SYN said, in units of the scale (tcp_set_window_clamp()).
+                let unit = 1 << tuning.trip.scale;
+                self.size = (self.size.div_ceil(unit) * unit).min(self.limit);
+            }
         }
+        let before = self.size;
         let most = tuning.room.min(self.limit);
         if payload >= LEAST_TO_GROW && before < most {
             self.size = (before + self.step).min(most);

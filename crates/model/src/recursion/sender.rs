@@ -303,7 +303,9 @@ impl Sender {
     fn grow(&mut self, now: Ticks, ack: &Ack, bytes: u64) {
         let rtt = now.since(ack.last_sent);
         let smoothed = self.rtt.smoothed().unwrap_or(rtt);
-        self.note_growth(&Acked { now, bytes, rtt: Some(rtt), smoothed, up_to: ack.up_to, next: self.next });
+        let acked = Acked { now, bytes, rtt: Some(rtt), smoothed, up_to: ack.up_to, next: self.next };
+        self.window.on_round_trip(&acked);
+        self.note_growth(&acked);
     }
 
     /// The window grows if it was used.
@@ -357,7 +359,7 @@ impl Sender {
         let push = self.habits.batches && self.leaves_in_batch(waiting, 1).1;
         let start = self.next;
         if self.in_flight() == 0 {
-            self.window.pause(self.idle(now));
+            self.window.pause(now, self.idle(now));
         }
         self.unsettled = true;
         self.note_data(now);

@@ -92,6 +92,18 @@ impl Window {
         self.threshold.is_none_or(|threshold| self.size < threshold)
     }
 
+    /// An acknowledgement tells a round-trip time, whether a loss is being repaired or not: Linux's CUBIC may end slow start, also that of a window
+    /// that the repair has brought below the threshold (cubictcp_acked()). What else it says follows.
+    #[inline(always)]
+    pub(crate) fn on_round_trip(&mut self, ack: &Acked) {
+        let on = self.in_slow_start();
+        if let Control::LinuxCubic(cubic) = &mut self.control
+            && cubic.should_leave(ack, on, self.size >= LOW_WINDOW * self.mss)
+        {
+            self.threshold = Some(self.size);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, ack: &Acked) {
         let counted = self.watch(ack);
@@ -212,24 +224,17 @@ impl Window {
     }
 
     /// Nothing was on the way for so long, which Linux does not count (cubictcp_cwnd_event()).
-    pub(crate) fn pause(&mut self, idle: Ticks) {
+    pub(crate) fn pause(&mut self, now: Ticks, idle: Ticks) {
         if let Control::LinuxCubic(cubic) = &mut self.control {
-            cubic.pause(idle);
+            cubic.pause(now, idle);
         }
     }
 
     /// Gives how much of the acknowledged bytes counts for slow start.
     #[inline(always)]
     fn watch(&mut self, ack: &Acked) -> u64 {
-        let on = self.in_slow_start();
         match &mut self.control {
-            Control::Reno { .. } | Control::Fixed => ack.bytes,
-            Control::LinuxCubic(cubic) => {
-                if cubic.should_leave(ack, on, self.size >= LOW_WINDOW * self.mss) {
-                    self.threshold = Some(self.size);
-                }
-                ack.bytes
-            }
+            Control::Reno { .. } | Control::LinuxCubic(_) | Control::Fixed => ack.bytes,
             Control::Cubic { .. } if self.threshold.is_some() => ack.bytes,
             Control::Cubic { exit, .. } => match exit.judge(ack) {
                 Stage::SlowStart => ack.bytes,
@@ -459,17 +464,16 @@ mod tests {
     #[test]
     fn hystart_leaves_at_a_grown_round_trip_time_after_eight_samples() {
         let mut window = Window::new(Congestion::Cubic, (MSS, 20 * MSS), ByteCounting::Unlimited, true);
-        window.on_ack(&ack(0, 100, MSS));
-        let left_at = (1..20).find(|ms| {
-            window.on_ack(&ack(ms * 3, 113, MSS + ms * 2 * MSS));
+        let hear = |window: &mut Window, ack: Acked| {
+            window.on_round_trip(&ack);
+            window.on_ack(&ack);
             !window.in_slow_start()
-        });
+        };
+        hear(&mut window, ack(0, 100, MSS));
+        let left_at = (1..20).find(|ms| hear(&mut window, ack(ms * 3, 113, MSS + ms * 2 * MSS)));
         // The first sample was one of the eight, and the least of the round.
         assert_eq!(left_at, None);
-        let next_round = (20..60).find(|ms| {
-            window.on_ack(&ack(ms * 3, 113, MSS + ms * 2 * MSS));
-            !window.in_slow_start()
-        });
+        let next_round = (20..60).find(|ms| hear(&mut window, ack(ms * 3, 113, MSS + ms * 2 * MSS)));
         assert!(next_round.is_some());
     }
 
@@ -532,7 +536,7 @@ mod tests {
         let mut window = Window::fixed(MSS, 7 * MSS);
         window.on_ack(&ack(1, 100, MSS));
         window.shrink(MSS, Ticks::from_millis(9000));
-        window.pause(Ticks::from_millis(9000));
+        window.pause(Ticks::from_millis(9000), Ticks::from_millis(9000));
         assert_eq!(window.size, 7 * MSS);
     }
 }

@@ -72,6 +72,9 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         (client.sender.buffer, server.sender.buffer) = (None, None);
         server.sender.wait_for_a_hand();
     }
+    if parameters.control == Control::Tcp && !is_quic {
+        client.receiver.open_actively();
+    }
     server.sender.update_offer(0, client.receiver.offer());
     client.sender.update_offer(0, offer_of_answer(parameters, &server.receiver));
     if mode == Mode::Repairing {

@@ -77,28 +77,17 @@ impl Cubic {
         bytes.as_f64() / self.start.mss.as_f64()
     }
 
-    /// Ends slow start where HyStart says so; whether it is conservative.
+    /// Ends slow start where HyStart++ says so; whether it is conservative.
     fn watch_slow_start(&mut self, ack: &Acknowledged) -> bool {
-        let (on, window) = (self.start.is_on(), self.start.window);
-        match &mut self.exit {
-            Exit::Classic(hystart) => {
-                let Some(rtt) = ack.rtt else { return false };
-                // As Linux does: the first second after a loss says little about the path.
-                let young = self.linux.as_ref().is_some_and(|growth| growth.is_young(ack.now));
-                if !young && hystart.should_leave(ack, rtt, on, window >= self.start.mss * LOW_WINDOW) {
-                    self.start.threshold = Some(window);
-                }
-                false
-            }
-            Exit::PlusPlus(_) if self.start.threshold.is_some() => false,
-            Exit::PlusPlus(hystart) => {
-                let stage = hystart.judge(ack);
-                if stage == hystart_plus_plus::Stage::Over {
-                    self.start.threshold = Some(window);
-                }
-                stage == hystart_plus_plus::Stage::Conservative
-            }
+        let Exit::PlusPlus(hystart) = &mut self.exit else { return false };
+        if self.start.threshold.is_some() {
+            return false;
         }
+        let stage = hystart.judge(ack);
+        if stage == hystart_plus_plus::Stage::Over {
+            self.start.threshold = Some(self.start.window);
+        }
+        stage == hystart_plus_plus::Stage::Conservative
     }
 
     /// §4.2: the window follows the cubic one RTT ahead, at most half of it per RTT; §4.3: but never below Reno's.
@@ -225,6 +214,18 @@ impl CongestionControl for Cubic {
         }
     }
 
+    /// Ends slow start where Linux's HyStart says so: also that of a window which a repair has brought below the threshold, which is lower from then
+    /// on (cubictcp_acked()).
+    fn on_round_trip(&mut self, ack: &Acknowledged) {
+        let (on, window) = (self.start.is_on(), self.start.window);
+        let (Exit::Classic(hystart), Some(rtt)) = (&mut self.exit, ack.rtt) else { return };
+        // As Linux does: the first second after a loss says little about the path.
+        let young = self.linux.as_ref().is_some_and(|growth| growth.is_young(ack.now));
+        if !young && hystart.should_leave(ack, rtt, on, window >= self.start.mss * LOW_WINDOW) {
+            self.start.threshold = Some(window);
+        }
+    }
+
     /// RFC 9438 §5.8.
     fn grows_in_use_only(&self) -> bool {
         true
@@ -258,9 +259,9 @@ impl CongestionControl for Cubic {
     }
 
     /// cubictcp_cwnd_event(): Linux does not count time with nothing on the way, however short.
-    fn on_restart(&mut self, _now: Instant, idle: Duration, _starved: bool) {
+    fn on_restart(&mut self, now: Instant, idle: Duration, _starved: bool) {
         if let Some(growth) = &mut self.linux {
-            growth.pause(idle);
+            growth.pause(now, idle);
         }
     }
 
@@ -397,7 +398,9 @@ mod tests {
                 let bytes = MSS * per_ack;
                 number = number + bytes;
                 let rtt = Some(RTT + Duration::from_millis(20) * (round - 1));
-                cubic.on_ack(&Acknowledged { now, bytes, rtt, smoothed: rtt, sequence: number, next });
+                let ack = Acknowledged { now, bytes, rtt, smoothed: rtt, sequence: number, next };
+                cubic.on_round_trip(&ack);
+                cubic.on_ack(&ack);
             }
         }
         (cubic.window().get() / MSS.get(), cubic.in_slow_start())
@@ -412,6 +415,24 @@ mod tests {
         // 50 acknowledgements count for a segment each; of the next 75 seven do, and the others for a quarter of one.
         let (delayed, on) = started(Cubic::new(MSS, MSS * 100, ByteCounting::Packets), 2);
         assert!(on && (172..=175).contains(&delayed), "{delayed}");
+    }
+
+    #[test]
+    fn slow_start_ends_for_linux_where_a_repair_has_brought_the_window() {
+        let threshold = |segments: u64, rtt: Duration| {
+            let mut cubic = Cubic::as_in_linux(MSS, MSS * 40, ByteCounting::Unlimited);
+            cubic.on_round_trip(&ack(0, RTT));
+            cubic.on_loss(MSS * 40);
+            cubic.set_window(MSS * segments);
+            // The next flight, of which nothing is acknowledged by number: a hole is being repaired.
+            let sequence = Sequence::FIRST_BYTE + MSS;
+            let ack = |ms: u64| Acknowledged { rtt: Some(rtt), sequence, next: sequence + MSS * 40, ..ack(ms, RTT) };
+            (1..=9).for_each(|n| cubic.on_round_trip(&ack(10 * n)));
+            cubic.threshold()
+        };
+        let known = Some(MSS * 28);
+        assert_eq!(threshold(20, RTT * 2), Some(MSS * 20));
+        assert_eq!([threshold(20, RTT), threshold(15, RTT * 2), threshold(28, RTT * 2)], [known; 3]);
     }
 
     #[test]

@@ -62,10 +62,10 @@ impl LinuxGrowth {
         *self = Self::default();
     }
 
-    /// Time without data is not part of the stage.
-    pub(super) fn pause(&mut self, idle: Duration) {
+    /// Time without data, until `now`, is not part of the stage, of which no more is to come than there was of it.
+    pub(super) fn pause(&mut self, now: Instant, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = epoch.start.later_by(idle);
+            epoch.start = epoch.start.later_by(idle).min(Jiffies::at(now));
         }
     }
 
@@ -222,6 +222,19 @@ mod tests {
     fn a_loss_leaves_seven_tenths_in_whole_segments() {
         assert_eq!(reduced(10, None), (7, 10));
         assert_eq!(reduced(10, Some(20)), (7, 8), "a flow that has less than before makes room for others");
+    }
+
+    #[test]
+    fn a_pause_that_began_before_the_stage_does_not_put_it_off() {
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        let grown = |idle_ms: u64| {
+            let mut growth = LinuxGrowth::default();
+            growth.grow(at(1000), 20, 1, Some(40), RTT);
+            growth.pause(at(1008), Duration::from_millis(idle_ms));
+            (0..50).map(|n| growth.grow(at(1100 + 8 * n), 20, 1, Some(40), RTT)).sum::<u64>()
+        };
+        assert_eq!(grown(500), grown(8));
+        assert!(grown(8) > 2, "{}", grown(8));
     }
 
     #[test]

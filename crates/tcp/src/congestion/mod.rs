@@ -20,7 +20,7 @@ use core::fmt::Debug;
 use farhop_units::{Bytes, Instant, Rate};
 use std::time::Duration;
 
-/// New data was acknowledged outside of recovery, while the window limited the sender.
+/// What an acknowledgement says that brings something new.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
     /// When the ACK arrived.
@@ -70,6 +70,10 @@ pub trait CongestionControl: Debug + Send {
 
     /// New data was acknowledged, but the window must not grow: a loss is being repaired, or the sender did not use it.
     fn on_unused_ack(&mut self, _ack: &Acknowledged) {}
+
+    /// An acknowledgement tells a round-trip time, by number or selectively, whether a loss is being repaired or not (Linux's pkts_acked()); what else
+    /// there is to tell of it follows.
+    fn on_round_trip(&mut self, _ack: &Acknowledged) {}
 
     /// Fast retransmit: once per window of data, with `in_flight` on the way.
     fn on_loss(&mut self, in_flight: Bytes);
@@ -186,6 +190,10 @@ impl CongestionControl for Controller {
 
     fn on_unused_ack(&mut self, ack: &Acknowledged) {
         each!(self, inner => inner.on_unused_ack(ack));
+    }
+
+    fn on_round_trip(&mut self, ack: &Acknowledged) {
+        each!(self, inner => inner.on_round_trip(ack));
     }
 
     fn on_loss(&mut self, in_flight: Bytes) {

@@ -101,6 +101,7 @@ impl Scoreboard {
         let total_lost = self.total_lost;
         self.lose_some(self.sent.len().saturating_sub(1)..self.sent.len(), |_| true);
         self.total_lost = total_lost;
+        self.close_holes(self.sent.len().saturating_sub(1));
     }
 
     /// The first segment is lost, unless it was before.
@@ -129,9 +130,19 @@ impl Scoreboard {
         let sent = self.sent[index];
         self.leave(&sent);
         self.sent[index].fate = Fate::Lost;
+        self.sent[index].set_hole(true);
         self.lost += 1;
+        self.holes += 1;
         self.total_lost += self.charge(sent.payload());
         self.lost_from = self.lost_from.min(self.first + index as u64);
+    }
+
+    /// What was sent from place `from` on is not known to be lost.
+    fn close_holes(&mut self, from: usize) {
+        for sent in self.sent.range_mut(from..) {
+            self.holes -= u32::from(sent.is_hole());
+            sent.set_hole(false);
+        }
     }
 
     /// What was thought lost is on the way after all.
@@ -146,6 +157,7 @@ impl Scoreboard {
             }
         }
         self.lost = 0;
+        self.close_holes(0);
         (self.judged, self.counted, self.counted_sacked) = (self.first, self.first, 0);
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Scoreboard {
     repeats: VecDeque<Repeat>,
     /// Segments that are the last of a packet in the host's memory.
     packet_ends: u32,
+    /// Segments found lost and not known to have arrived since.
+    holes: u32,
     /// RACK has judged every segment before this one as it was first sent.
     judged: u64,
     /// No segment before this one is lost.
@@ -100,6 +102,7 @@ impl Scoreboard {
             furthest: Sequence::SYN,
             displacement: Bytes::ZERO,
             packet_ends: 0,
+            holes: 0,
             rate: measures_rate.then(Box::default),
         }
     }
@@ -140,6 +143,11 @@ impl Scoreboard {
     /// Segments thought lost and not sent again since.
     pub(crate) fn lost(&self) -> usize {
         self.lost
+    }
+
+    /// Segments found lost and not known to have arrived since, sent again or not (lost_out).
+    pub(crate) fn holes(&self) -> u32 {
+        self.holes
     }
 
     /// All that was ever found lost.
@@ -223,6 +231,7 @@ impl Scoreboard {
 
     /// A segment is no longer on the way or lost.
     fn leave(&mut self, sent: &Sent) {
+        self.holes -= u32::from(sent.is_hole());
         match sent.fate {
             Fate::InFlight => {
                 self.in_flight -= self.charge(sent.payload());
@@ -313,6 +322,7 @@ impl Scoreboard {
         }
         self.leave(&sent);
         self.sent[index].fate = Fate::Sacked;
+        self.sent[index].set_hole(false);
         self.merge(index);
         self.sacked += 1;
         self.counted_sacked += usize::from(self.first + (index as u64) < self.counted);

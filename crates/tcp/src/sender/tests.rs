@@ -333,6 +333,27 @@ fn what_has_arrived_twice_is_heard_when_nothing_is_out() {
 }
 
 #[test]
+fn while_something_lost_is_repaired_one_recovery_is_followed_by_another() {
+    let mut sender = connected(Congestion::Reno, true);
+    sender.congestion.set_window(sender.mss * 20);
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    acknowledge(&mut sender, at(200), 0, Some((1, 12)));
+    assert_eq!(sent(&mut sender, at(200)), [0, 20]);
+    acknowledge(&mut sender, at(205), 0, Some((1, 20)));
+    let end = 21 + sent(&mut sender, at(205)).len() as u64;
+    assert!(end > 23, "{end}");
+    // What was sent at first is lost again and goes once more, with the first that the repair has let go.
+    acknowledge(&mut sender, at(306), 0, Some((21, end)));
+    assert!(sent(&mut sender, at(306)).starts_with(&[0, 20]));
+    assert_eq!(sender.congestion.threshold(), Some(sender.mss * 10));
+    acknowledge_of(&mut sender, (at(406), at(306)), 20, Some((21, end)));
+    assert_eq!((sender.phase, sender.scoreboard.lost(), sender.scoreboard.holes()), (Phase::Recovery, 0, 1));
+    assert_eq!(sender.congestion.threshold(), Some(sender.mss * 5), "half of half of twenty");
+    acknowledge_of(&mut sender, (at(407), at(306)), end, None);
+    assert_eq!(sender.scoreboard.holes(), 0);
+}
+
+#[test]
 fn by_the_rfcs_the_flight_is_reduced_in_proportion_however_large_the_window() {
     for (congestion, kept) in [(Congestion::NewReno, 0.5), (Congestion::Cubic, 0.7)] {
         let mut sender = of_profile(Profile::Rfc, congestion);

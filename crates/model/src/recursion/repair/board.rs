@@ -28,6 +28,8 @@ pub(super) struct Segment {
     pub(super) fate: Fate,
     /// It was sent more than once.
     pub(super) again: bool,
+    /// It was found lost, and is not known to have arrived since.
+    is_hole: bool,
     /// It is the last of a packet in the host's memory.
     ends_packet: bool,
     /// Its last transmission, and when that was.
@@ -99,6 +101,7 @@ pub(crate) struct Board {
     unit: Option<u64>,
     in_flight: u64,
     lost: usize,
+    holes: u64,
     arrived: usize,
     repeated: u64,
     total_lost: u64,
@@ -133,6 +136,7 @@ impl Board {
             unit,
             in_flight: 0,
             lost: 0,
+            holes: 0,
             arrived: 0,
             repeated: 0,
             total_lost: 0,
@@ -164,6 +168,11 @@ impl Board {
     /// Segments that count as lost and were not sent again since.
     pub(super) fn lost(&self) -> usize {
         self.lost
+    }
+
+    /// Segments that were found lost and are not known to have arrived since, sent again or not.
+    pub(super) fn holes(&self) -> u64 {
+        self.holes
     }
 
     /// All that was ever found lost.
@@ -227,7 +236,8 @@ impl Board {
         let number = self.first + self.segments.len() as u64;
         let stamp = self.rate.stamp(now, self.segments.is_empty());
         let (order, at) = (self.sent + 1, now);
-        let segment = Segment { start, end, push, fate: Fate::Away, again: false, ends_packet: false, order, at };
+        let (again, is_hole, ends_packet) = (false, false, false);
+        let segment = Segment { start, end, push, fate: Fate::Away, again, is_hole, ends_packet, order, at };
         self.in_flight += self.charge_of(&segment);
         self.segments.push_back(segment);
         self.transmit(number, &segment, stamp);
@@ -372,7 +382,7 @@ impl Board {
         }
         self.arrivals += u64::from(!sent.again);
         self.leave(&segment);
-        self.segments[index].fate = Fate::Arrived;
+        (self.segments[index].fate, self.segments[index].is_hole) = (Fate::Arrived, false);
         self.arrived += 1;
         let charge = self.charge_of(&segment);
         covered.delivered += charge;
@@ -403,6 +413,7 @@ impl Board {
 
     /// A segment is neither on the way nor lost any more.
     fn leave(&mut self, segment: &Segment) {
+        self.holes -= u64::from(segment.is_hole);
         match segment.fate {
             Fate::Away => {
                 self.in_flight -= self.charge_of(segment);
@@ -417,8 +428,9 @@ impl Board {
         let index = self.index(number);
         let segment = self.segments[index];
         self.leave(&segment);
-        self.segments[index].fate = Fate::Lost;
+        (self.segments[index].fate, self.segments[index].is_hole) = (Fate::Lost, true);
         self.lost += 1;
+        self.holes += 1;
         self.total_lost += self.charge_of(&segment);
         self.lost_again += u64::from(segment.again);
         self.lost_from = self.lost_from.min(number);
@@ -500,7 +512,13 @@ impl Board {
     pub(super) fn lose_last(&mut self) {
         if self.segments.back().is_some_and(|segment| segment.fate == Fate::Away) {
             self.lose(self.first + self.segments.len() as u64 - 1);
+            self.close_hole(self.segments.len() - 1);
         }
+    }
+
+    /// The segment at `index` is not known to be lost.
+    fn close_hole(&mut self, index: usize) {
+        self.holes -= u64::from(core::mem::take(&mut self.segments[index].is_hole));
     }
 
     /// RFC 6298 §5.4: everything is lost, but, if it `spares` some, for what was sent less than a
@@ -519,6 +537,7 @@ impl Board {
     /// What counted as lost is on the way after all.
     pub(super) fn find_all(&mut self) {
         for index in 0..self.segments.len() {
+            self.close_hole(index);
             if self.segments[index].fate == Fate::Lost {
                 let segment = self.segments[index];
                 self.segments[index].fate = Fate::Away;

@@ -37,7 +37,7 @@ impl Repair {
     /// (tcp_check_reno_reordering()).
     fn bound_duplicates(&mut self, acknowledged: u64) {
         let out = self.board.len() as u64;
-        let holes = (self.board.lost() as u64 + self.board.repeated()).max(1).min(out);
+        let holes = self.board.holes().max(1).min(out);
         if self.duplicates + holes > out {
             self.duplicates = out - holes;
             self.degree = (out + acknowledged).min(MOST_DUPLICATES);

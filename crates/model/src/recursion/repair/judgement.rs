@@ -11,7 +11,7 @@ impl Repair {
     pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
         self.hear_of_repetition(news);
         self.judge_probe(sender, news);
-        let nothing_is_missing = self.board.arrived() == 0 && self.board.lost() == 0 && self.duplicates == 0;
+        let nothing_is_missing = self.board.arrived() == 0 && self.board.holes() == 0 && self.duplicates == 0;
         let is_calm = self.phase == Phase::Open && nothing_is_missing;
         if !is_calm || news.duplicate || news.covered.twice.is_some() {
             self.repair_losses(sender, now, news);
@@ -72,9 +72,15 @@ impl Repair {
         if self.phase == Phase::Open && !self.board.has_repeated() {
             self.needless.forget_first();
         }
-        if self.phase != Phase::Recovery && self.board.lost() > 0 {
+        if self.phase != Phase::Recovery && self.is_to_recover() {
             self.enter_recovery(sender);
         }
+    }
+
+    /// In Linux whatever was found lost asks for a recovery until it arrives: one that ends while something sent later is being repaired is followed by
+    /// another at once (tcp_time_to_recover()).
+    fn is_to_recover(&self) -> bool {
+        if self.habits.counts_segments { self.board.holes() > 0 } else { self.board.lost() > 0 }
     }
 
     fn end_reduction(&mut self, sender: &mut Sender) {
@@ -157,6 +163,17 @@ impl Repair {
         if bytes > 0 {
             let ack = self.acked(sender, now, news, bytes);
             sender.note_growth(&ack);
+        }
+    }
+
+    /// Where slow start ends a reduction ends, too.
+    pub(super) fn tell_round_trip(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
+        if news.round_trip.is_none() {
+            return;
+        }
+        sender.window.on_round_trip(&self.acked(sender, now, news, news.covered.bytes));
+        if let (Some(reduction), Some(threshold)) = (&mut self.reduction, sender.window.threshold()) {
+            reduction.target = threshold;
         }
     }
 

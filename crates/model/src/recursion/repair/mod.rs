@@ -147,6 +147,7 @@ impl Repair {
         }
         news.duplicate = !news.advanced && !moved && is_bare && news.covered.beyond == 0;
         self.measure(sender, now, &news);
+        self.tell_round_trip(sender, now, &news);
         if !was_out {
             self.judge_late(sender, now, &mut news);
         } else if self.counts_arrivals() {
