@@ -72,7 +72,9 @@ impl Sender {
         let mut news = News::default();
         self.take_in(now, segment, acknowledgment, moved, &mut news);
         self.measure(now, &news);
-        self.tell_round_trip(now, &news);
+        if !is_late {
+            self.tell_round_trip(now, &news);
+        }
         self.hear_of_repetition(&mut news);
         if !was_out {
             self.judge_late(now, &mut news);

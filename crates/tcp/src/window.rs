@@ -6,7 +6,7 @@
 //! take, so that more of the buffer can be offered; once per round trip, when the application reads, the buffer becomes twice what arrived in it, and more while
 //! that still grows or data waits out of order (tcp_rcvbuf_grow(), Linux 6.18); and the offer opens by two segments per segment
 //! received up to that (tcp_grow_window()). The round trip is the receiver's own (tcp_rcv_rtt_measure_ts()). Left out: windows in
-//! units of the window scale while they grow, memory pressure, offers that shrink when packets turn out to be
+//! units of the window scale while they grow, but for the first of who asks, memory pressure, offers that shrink when packets turn out to be
 //! small: these begin at what such packets leave.
 
 use crate::behavior::Behavior;

@@ -359,7 +359,7 @@ impl Sender {
         let push = self.habits.batches && self.leaves_in_batch(waiting, 1).1;
         let start = self.next;
         if self.in_flight() == 0 {
-            self.window.pause(now, self.idle(now));
+            self.window.pause(now, now.since(self.last_data));
         }
         self.unsettled = true;
         self.note_data(now);

@@ -113,7 +113,7 @@ impl Window {
         }
     }
 
-    /// The same while the window was not used: it stays, but its growth is watched.
+    /// The same while the window was not used: it stays, but HyStart++ watches it.
     pub(crate) fn on_unused_ack(&mut self, ack: &Acked) {
         self.watch(ack);
         // RFC 9438 §4.2: time in which the window was not used is not part of the stage.

@@ -51,8 +51,8 @@ pub enum Repair {
 
 /// A congestion controller. All sizes are payload; a full segment is the MSS it was made with.
 ///
-/// Of every acknowledgement of new data a controller is told by exactly one of [`Self::on_ack`] and [`Self::on_unused_ack`]; one
-/// that [models the path](Self::models_the_path) by [`Self::on_sample`] alone.
+/// Of every acknowledgement of new data a controller is told by exactly one of [`Self::on_ack`] and [`Self::on_unused_ack`], after
+/// [`Self::on_round_trip`] if it tells a round-trip time; one that [models the path](Self::models_the_path) by [`Self::on_sample`] alone.
 pub trait CongestionControl: Debug + Send {
     /// What may be on the way at once.
     fn window(&self) -> Bytes;

@@ -98,10 +98,12 @@ impl Scoreboard {
 
     /// The last segment is to be sent again as a probe, which does not mean that it is lost.
     pub(crate) fn lose_last(&mut self) {
-        let total_lost = self.total_lost;
-        self.lose_some(self.sent.len().saturating_sub(1)..self.sent.len(), |_| true);
+        let (last, total_lost) = (self.sent.len().saturating_sub(1), self.total_lost);
+        if self.sent.back().is_some_and(|sent| sent.fate == Fate::InFlight) {
+            self.lose(last);
+            self.close_holes(last);
+        }
         self.total_lost = total_lost;
-        self.close_holes(self.sent.len().saturating_sub(1));
     }
 
     /// The first segment is lost, unless it was before.

@@ -203,6 +203,24 @@ fn by_rfc_6675_three_arrivals_behind_a_segment_mean_its_loss() {
 }
 
 #[test]
+fn a_hole_is_what_was_found_lost_until_it_arrives_and_no_probe_makes_one() {
+    let mut board = sent(6);
+    select(&mut board, 40, block(3, 4));
+    lose(&mut board);
+    assert_eq!((board.lost(), board.holes()), (3, 3));
+    board.repeat(at(50));
+    board.repeat(at(50));
+    assert_eq!((board.lost(), board.holes()), (1, 3), "what is sent again has not arrived");
+    acknowledge(&mut board, 100, 1);
+    select(&mut board, 101, block(1, 2));
+    assert_eq!((board.lost(), board.holes()), (1, 1));
+    board.lose_last();
+    assert_eq!((board.lost(), board.holes()), (2, 1));
+    board.find_all();
+    assert_eq!((board.lost(), board.holes()), (0, 0));
+}
+
+#[test]
 fn what_is_found_again_is_on_the_way() {
     let mut board = sent(5);
     select(&mut board, 40, block(3, 4));

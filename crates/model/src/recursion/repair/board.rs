@@ -569,6 +569,22 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_is_what_was_found_lost_until_it_arrives_and_no_probe_makes_one() {
+        let mut board = Board::new(None);
+        (0..4).for_each(|n| board.push(Ticks::ZERO, (n * 1000, (n + 1) * 1000), false));
+        board.lose_first();
+        board.repeat(MS(500));
+        assert_eq!((board.lost(), board.holes()), (0, 1), "what is sent again has not arrived");
+        board.lose_last();
+        assert_eq!((board.lost(), board.holes()), (1, 1));
+        board.acknowledge((MS(600), Evidence::default()), (1000, 5), 0);
+        assert_eq!(board.holes(), 0);
+        board.lose_all(MS(700), false);
+        board.find_all();
+        assert_eq!((board.lost(), board.holes()), (0, 0));
+    }
+
+    #[test]
     fn a_late_original_is_taken_for_what_was_sent_again() {
         assert_eq!(lost_with_the_first(200, Some(MS(100)), None), 3, "the others were sent before it");
         assert_eq!(lost_with_the_first(99, Some(MS(100)), None), 0, "no round trip is as short");
