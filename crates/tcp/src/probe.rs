@@ -32,20 +32,42 @@ impl Sender {
     pub(crate) fn probe_due(&self) -> Option<Instant> {
         match self.probe {
             Some(Probe::Due(at)) => Some(at),
-            Some(Probe::Sent { .. }) | None => None,
+            Some(Probe::Sent { .. }) => self.next_probe,
+            None => None,
         }
+    }
+
+    /// When a probe is due, or that none is. Linux sets that time also while the answer to an earlier probe is outstanding, and looks whether it still is
+    /// when the time has come (tcp_schedule_loss_probe(), tcp_send_loss_probe()).
+    fn set_probe(&mut self, due: Option<Instant>) {
+        match self.probe {
+            Some(Probe::Sent { .. }) => self.next_probe = due,
+            Some(Probe::Due(_)) | None => self.probe = due.map(Probe::Due),
+        }
+    }
+
+    /// Nothing is outstanding any more of the probe that was sent.
+    fn end_probe(&mut self) {
+        self.probe = self.next_probe.take().map(Probe::Due);
+    }
+
+    /// No probe is due, and none was sent.
+    pub(crate) fn forget_probe(&mut self) {
+        (self.probe, self.next_probe) = (None, None);
     }
 
     /// RFC 8985 §7.2: after new data that `leaves` or a new acknowledgement, while no loss is suspected; never later than the timeout. After
     /// data that is the one of the first segment on the way, and not of the last acknowledgement (tcp_rto_delta_us()).
     pub(crate) fn schedule_probe(&mut self, now: Instant, leaves: bool) {
-        if !self.behavior.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
+        // What a probe sends is followed by none.
+        let is_probe = leaves && matches!(self.probe, Some(Probe::Sent { end, .. }) if self.next <= end);
+        if !self.behavior.rack || is_probe {
             return;
         }
         let open = matches!(self.phase, Phase::Open | Phase::Reduction);
         let calm = open && self.scoreboard.sacked() == 0 && self.is_established();
         let (Some(rtt), Some(timeout), true) = (self.rtt.smoothed(), self.timer, calm) else {
-            self.probe = None;
+            self.set_probe(None);
             return;
         };
         let alone = self.scoreboard.segments() == 1;
@@ -53,11 +75,16 @@ impl Sender {
         let first = self.scoreboard.first_sent().filter(|_| leaves).map(|first| first + self.rtt.rto());
         let expiry = |span| self.timers.expiry_behind(now, self.held_back(now), span);
         let bound = first.filter(|at| *at > now).map_or(timeout, |at| expiry(at.since(now)));
-        self.probe = Some(Probe::Due(timeout.min(bound).min(expiry(wait))));
+        self.set_probe(Some(timeout.min(bound).min(expiry(wait))));
     }
 
     /// RFC 8985 §7.3: sends new data if the receiver has room, else the last segment again, whatever the congestion window says.
     pub(crate) fn send_probe(&mut self, now: Instant) {
+        if matches!(self.probe, Some(Probe::Sent { .. })) {
+            // At most one is outstanding.
+            self.next_probe = None;
+            return;
+        }
         // As much as would go at any time, and not what little a closed window takes (tcp_snd_wnd_test()).
         let fresh = self.takes().unwrap_or(Bytes::ZERO);
         self.repeat_now = true;
@@ -90,9 +117,9 @@ impl Sender {
         }
         let arrived_twice = news.twice.is_some_and(|range| range.end == end);
         if !repeats || arrived_twice || news.duplicate {
-            self.probe = None;
+            self.end_probe();
         } else if self.unacknowledged > end {
-            self.probe = None;
+            self.end_probe();
             self.congestion.on_loss(self.flight_size());
             self.announce_reduction = true;
         }

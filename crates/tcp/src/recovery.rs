@@ -292,7 +292,7 @@ impl Sender {
             self.enter_loss(now);
         } else {
             self.handshake_losses += 1;
-            self.probe = None;
+            self.forget_probe();
             self.scoreboard.lose_all(now, self.behavior.rack);
         }
         self.repeat_now = true;
@@ -327,7 +327,7 @@ impl Sender {
         if reduces {
             self.prepare_undo(false);
         }
-        self.probe = None;
+        self.forget_probe();
         self.congestion.on_timeout(self.flight_size(), !reduces);
         self.duplicates = 0;
         self.congestion.on_all_lost(&RateSample {

@@ -181,7 +181,7 @@ impl Sender {
 
     /// tcp_init_cwnd_reduction(): the controller says how far, the acknowledgements how fast.
     fn begin_reduction(&mut self) {
-        self.probe = None;
+        self.forget_probe();
         // One that models the path has no share of it to be sent, but reduces once, too.
         if self.reduction.is_some() || self.phase == Phase::Reduction {
             return;

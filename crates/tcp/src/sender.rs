@@ -96,6 +96,8 @@ pub(crate) struct Sender {
     pub(crate) reduction: Option<RateReduction>,
     pub(crate) initial_window: Bytes,
     // What is needed where something is lost, or hosts take their time.
+    /// When a probe is due though one was sent whose answer is outstanding.
+    pub(crate) next_probe: Option<Instant>,
     pub(crate) needless: Needless,
     pub(crate) reordering: Reordering,
     /// How long that takes each time, if it takes any.
@@ -147,6 +149,7 @@ impl Sender {
             pacing_timer: None,
             window_timer: None,
             probe: None,
+            next_probe: None,
             closed_probes: 0,
             probe_window: false,
             handshake_losses: 0,

@@ -20,12 +20,11 @@ const LEAST_ALLOWANCE: Ticks = Ticks::from_millis(2);
 impl Sender {
     /// RFC 8985 §7.2: two round trips after new data that `leaves` or a new acknowledgement, never later than the timeout.
     pub(super) fn schedule_probe(&mut self, now: Ticks, leaves: bool) {
-        if !self.habits.rack || matches!(self.probe, Some(Probe::Sent { .. })) {
+        if !self.habits.rack || (leaves && self.has_just_probed()) {
             return;
         }
         let (Some(rtt), true) = (self.rtt.smoothed(), self.in_flight() > 0) else {
-            self.probe = None;
-            return;
+            return self.clear_probe();
         };
         let lone = self.in_flight() == self.last_payload;
         let first = self.first_sent().filter(|_| leaves);
@@ -38,7 +37,40 @@ impl Sender {
         let allowance = if is_lone { LONE_SEGMENT } else { LEAST_ALLOWANCE };
         let bound = first.map(|first| first + self.timeout()).filter(|at| *at > now);
         let bound = bound.map_or(self.timer, |at| self.deadline(now, at.since(now)));
-        self.probe = Some(Probe::Due([bound, self.deadline(now, rtt + rtt + allowance)]));
+        let due = [bound, self.deadline(now, rtt + rtt + allowance)];
+        match self.probe {
+            // Whether its answer is outstanding then is looked at when the time has come (tcp_send_loss_probe()).
+            Some(Probe::Sent { .. }) => self.next_probe = Some(due),
+            Some(Probe::Due(_)) | None => self.probe = Some(Probe::Due(due)),
+        }
+    }
+
+    /// Nothing was sent since a probe, which is followed by none itself.
+    pub(super) fn has_just_probed(&self) -> bool {
+        matches!(self.probe, Some(Probe::Sent { end, .. }) if self.next <= end)
+    }
+
+    /// None is due.
+    pub(super) fn clear_probe(&mut self) {
+        self.next_probe = None;
+        self.probe = self.probe.filter(|probe| matches!(probe, Probe::Sent { .. }));
+    }
+
+    /// Nothing is outstanding any more of the probe that was sent.
+    pub(super) fn end_probe(&mut self) {
+        self.probe = self.next_probe.take().map(Probe::Due);
+    }
+
+    /// None is due, and none was sent.
+    pub(super) fn forget_probe(&mut self) {
+        (self.probe, self.next_probe) = (None, None);
+    }
+
+    /// A probe's time has come while another's answer is outstanding: at most one is (tcp_send_loss_probe()).
+    pub(super) fn holds_probe_back(&mut self) -> bool {
+        let is_outstanding = matches!(self.probe, Some(Probe::Sent { .. }));
+        self.next_probe = self.next_probe.filter(|_| !is_outstanding);
+        is_outstanding
     }
 
     /// When a timer for `span` runs out that is never for less than Linux allows.
@@ -52,12 +84,20 @@ impl Sender {
 
     /// When a probe is sent, of deadlines that come at some `time`.
     pub(super) fn probe_time(&self, time: impl Fn(Deadline) -> Ticks) -> Ticks {
-        if let Some(Probe::Due([timer, own])) = self.probe { time(timer).min(time(own)) } else { Ticks::NEVER }
+        let due = match self.probe {
+            Some(Probe::Due(due)) => Some(due),
+            Some(Probe::Sent { .. }) => self.next_probe,
+            None => None,
+        };
+        due.map_or(Ticks::NEVER, |[timer, own]| time(timer).min(time(own)))
     }
 
     /// RFC 8985 §7.3: new data if the receiver has room, whatever the congestion window says, else the last segment again: its
     /// payload.
     pub(crate) fn send_probe(&mut self, now: Ticks) -> Option<u64> {
+        if self.holds_probe_back() {
+            return None;
+        }
         self.accept();
         let fresh = self.takes();
         let repeats = fresh == 0;
@@ -84,7 +124,7 @@ impl Sender {
             && up_to >= end
             && (!repeats || duplicate)
         {
-            self.probe = None;
+            self.end_probe();
         }
     }
 }

@@ -101,6 +101,8 @@ pub(crate) struct Sender {
     /// When the retransmission timer would run out.
     pub(super) timer: Deadline,
     pub(super) probe: Option<Probe>,
+    /// When one is due though another was sent whose answer is outstanding.
+    pub(super) next_probe: Option<[Deadline; 2]>,
     /// The next segment goes out whatever the congestion window says.
     pub(super) probing: bool,
     /// The segment that a probe has sent again.
@@ -146,6 +148,7 @@ impl Sender {
             last_payload: 0,
             timer: Deadline::NEVER,
             probe: None,
+            next_probe: None,
             probing: false,
             repeated: None,
             is_late: false,

@@ -313,6 +313,24 @@ fn a_probe_that_arrives_twice_does_not_make_a_repair_needless() {
 }
 
 #[test]
+fn whether_a_probe_is_outstanding_is_looked_at_when_the_next_ones_time_has_come() {
+    for is_answered in [false, true] {
+        let mut sender = probed(6);
+        acknowledge(&mut sender, at(330), 6, None);
+        sender.write(sender.mss * 2);
+        assert_eq!(sent(&mut sender, at(340)), [6, 7]);
+        if is_answered {
+            // The probe has arrived twice.
+            acknowledge(&mut sender, at(420), 6, Some((5, 6)));
+        }
+        let due = sender.probe_due().expect("one is");
+        sender.handle_timer(due);
+        assert_eq!(sent(&mut sender, due), if is_answered { vec![7] } else { Vec::new() });
+        assert!(sender.probe_due().is_none());
+    }
+}
+
+#[test]
 fn what_has_arrived_twice_is_heard_when_nothing_is_out() {
     let mut sender = connected(Congestion::Reno, true);
     sender.written = Sequence::FIRST_BYTE + sender.mss * 10;

@@ -120,7 +120,7 @@ impl Repair {
     /// tcp_enter_recovery(): the controller says how far the window shrinks, the acknowledgements how fast.
     fn enter_recovery(&mut self, sender: &mut Sender) {
         self.prepare_undo(sender);
-        sender.probe = None;
+        sender.forget_probe();
         self.recover = sender.next;
         let (before, flight) = (sender.window.size, self.flight_size(sender));
         self.reduce_window(sender);

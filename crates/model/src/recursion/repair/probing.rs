@@ -8,13 +8,12 @@ use crate::recursion::ticks::Ticks;
 
 impl Repair {
     pub(super) fn schedule_probe(&self, sender: &mut Sender, now: Ticks, leaves: bool) {
-        if !self.habits.rack || matches!(sender.probe, Some(Probe::Sent { .. })) {
+        if !self.habits.rack || (leaves && sender.has_just_probed()) {
             return;
         }
         let is_calm = self.phase == Phase::Open && self.board.arrived() == 0;
         let (Some(rtt), true, true) = (sender.rtt.smoothed(), is_calm, sender.timer.is_set()) else {
-            sender.probe = None;
-            return;
+            return sender.clear_probe();
         };
         let first = self.board.first_sent().filter(|_| leaves);
         sender.set_probe(now, rtt, self.board.len() == 1, first);
@@ -22,6 +21,9 @@ impl Repair {
 
     /// New data if the receiver has room, else the last segment again, whatever the window says.
     pub(super) fn send_probe(&mut self, sender: &mut Sender, now: Ticks) {
+        if sender.holds_probe_back() {
+            return;
+        }
         self.repeat_now = true;
         let fresh = sender.takes();
         let repeats = fresh == 0;
@@ -39,9 +41,9 @@ impl Repair {
             return;
         }
         if !repeats || news.covered.twice == Some(end) || news.duplicate {
-            sender.probe = None;
+            sender.end_probe();
         } else if sender.acknowledged > end {
-            sender.probe = None;
+            sender.end_probe();
             self.reduce_window(sender);
         }
     }

@@ -42,7 +42,7 @@ impl Repair {
         if reduces {
             self.prepare_undo(sender);
         }
-        sender.probe = None;
+        sender.forget_probe();
         let flight = self.flight_size(sender);
         match &mut self.bbr {
             Some(bbr) => bbr.on_timeout(!reduces),
