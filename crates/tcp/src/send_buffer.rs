@@ -13,6 +13,7 @@
 //! call sends, which takes its time ([`crate::host`]), is heard when it is over or has begun sixteen pieces (sk_flush_backlog()): ten
 //! megabytes take ten milliseconds, in which acknowledgements come to a stop.
 
+use crate::config::OPTION_BYTES;
 use farhop_units::Bytes;
 
 /// `tcp_wmem`'s maximum.
@@ -32,7 +33,7 @@ const LEAST_SEGMENTS: u64 = 10;
 /// A call that has begun so many pieces lets the kernel hear what has arrived meanwhile, and goes on.
 const AT_ONCE: u32 = 16;
 /// Timestamps, which the largest segment of a handshake does not count.
-const TIMESTAMPS: u64 = 12;
+const TIMESTAMPS: u64 = OPTION_BYTES.get();
 
 /// What one direction's buffer may have, and what its payload occupies beside its own length.
 #[derive(Debug, Clone, Copy)]
