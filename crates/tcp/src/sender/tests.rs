@@ -351,6 +351,20 @@ fn what_has_arrived_twice_is_heard_when_nothing_is_out() {
 }
 
 #[test]
+fn a_reduction_goes_where_the_threshold_is_by_then() {
+    let mut sender = connected(Congestion::Cubic, true);
+    sender.congestion.set_window(sender.mss * 20);
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    acknowledge(&mut sender, at(200), 0, Some((1, 4)));
+    let target = |sender: &Sender| sender.reduction.as_ref().map(RateReduction::target);
+    assert_eq!(target(&sender), Some(sender.mss * 14));
+    sender.congestion.on_loss(sender.mss * 10);
+    acknowledge(&mut sender, at(210), 0, Some((1, 6)));
+    assert_eq!(target(&sender), sender.congestion.threshold());
+    assert!(target(&sender) < Some(sender.mss * 14));
+}
+
+#[test]
 fn while_something_lost_is_repaired_one_recovery_is_followed_by_another() {
     let mut sender = connected(Congestion::Reno, true);
     sender.congestion.set_window(sender.mss * 20);
