@@ -456,7 +456,11 @@ impl Sender {
         let gently = self.behavior.gentle_restart.then_some(self.mss);
         let restarted = usage::restart_window(window, self.initial_window, idle, rto, gently);
         self.usage.progress(now);
-        self.congestion.on_idle(restarted, idle);
+        if self.behavior.gentle_restart {
+            self.congestion.on_decay(restarted);
+        } else {
+            self.congestion.on_idle(restarted, idle);
+        }
     }
 
     /// The retransmission timer runs from when the pace lets the next segment leave (tcp_reset_xmit_timer()).
@@ -533,7 +537,7 @@ impl Sender {
         let (window, slow_start) = (self.congestion.window(), self.congestion.in_slow_start());
         let decayed = self.usage.decayed(after, window, slow_start, self.rtt.rto(), (self.initial_window, self.mss));
         if let Some(window) = decayed.filter(|_| self.phase == Phase::Open) {
-            self.congestion.on_idle(window, Duration::ZERO);
+            self.congestion.on_decay(window);
         }
     }
 }

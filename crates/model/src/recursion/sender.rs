@@ -533,14 +533,13 @@ impl Sender {
             return;
         }
         let floor = self.initial.min(self.window.size);
-        let size = if self.habits.gentle_restart {
-            let halvings = Ticks::whole(idle.since(Ticks::from_nanos(1)), timeout).min(63);
-            (self.whole(self.window.size >> halvings)).max(floor)
-        } else {
-            floor
-        };
         self.usage.progress(now);
-        self.window.shrink(size, idle);
+        if self.habits.gentle_restart {
+            let halvings = Ticks::whole(idle.since(Ticks::from_nanos(1)), timeout).min(63);
+            self.window.decay(self.whole(self.window.size >> halvings).max(floor));
+        } else {
+            self.window.on_idle(floor, idle);
+        }
     }
 
     /// After sending what could be sent: was the window used?
@@ -562,7 +561,7 @@ impl Sender {
         let timeout = self.timeout();
         let decayed = self.usage.decayed(now, in_flight, &self.window, timeout, self.initial);
         if let Some(size) = decayed.filter(|_| may_decay && self.habits.decays) {
-            self.window.shrink(self.whole(size), Ticks::ZERO);
+            self.window.decay(self.whole(size));
         }
     }
 

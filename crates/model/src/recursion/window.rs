@@ -210,17 +210,31 @@ impl Window {
         self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
     }
 
+    /// Nothing was sent for so long: the window is at most `size` now, and slow start ends where it did (RFC 5681 §4.1), where another stage of CUBIC
+    /// begins (RFC 9438 §4.2).
+    pub(crate) fn on_idle(&mut self, size: u64, idle: Ticks) {
+        if let Control::Cubic { growth, .. } = &mut self.control {
+            if size < self.size {
+                *growth = None;
+            } else if let Some(growth) = growth {
+                growth.pass(idle);
+            }
+        }
+        self.shrink(size);
+    }
+
     /// The window was not used: it is at most `size` now, and three quarters of it are remembered (RFC 2861 §3).
-    pub(crate) fn shrink(&mut self, size: u64, idle: Ticks) {
+    pub(crate) fn decay(&mut self, size: u64) {
         let whole = |bytes: u64| bytes / self.mss * self.mss;
         let remembered = whole(self.size / 2) + whole(self.size / 4);
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
-        match &mut self.control {
-            Control::Fixed => return,
-            Control::Cubic { growth: Some(growth), .. } => growth.pass(idle),
-            Control::Cubic { .. } | Control::LinuxCubic(_) | Control::Reno { .. } => {}
+        self.shrink(size);
+    }
+
+    fn shrink(&mut self, size: u64) {
+        if !self.is_fixed() {
+            self.size = self.size.min(size).max(self.mss);
         }
-        self.size = self.size.min(size).max(self.mss);
     }
 
     /// Nothing was on the way for so long, which Linux does not count (cubictcp_cwnd_event()).
@@ -532,10 +546,33 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_leaves_the_threshold_and_begins_another_stage() {
+        let after = |idle: u64| {
+            let mut window = Window::new(Congestion::Cubic, (MSS, 200 * MSS), ByteCounting::Unlimited, false);
+            window.on_loss(200 * MSS);
+            (0..2000).for_each(|n| window.on_ack(&ack(10 * n, 100, 0)));
+            assert!(window.size > 200 * MSS);
+            window.on_idle(10 * MSS, Ticks::from_millis(idle));
+            assert_eq!((window.size, window.threshold()), (10 * MSS, Some(140 * MSS)));
+            (0..65).for_each(|n| window.on_ack(&ack(20_000 + idle + 10 * n, 100, 0)));
+            assert_eq!(window.size, 140 * MSS);
+            window.on_ack(&ack(20_650 + idle, 100, 0));
+            window.size
+        };
+        assert!((140 * MSS..142 * MSS).contains(&after(2000)), "{}", after(2000));
+        let mut decayed = Window::new(Congestion::Reno, (MSS, 200 * MSS), ByteCounting::Unlimited, true);
+        decayed.on_loss(80 * MSS);
+        decayed.size = 100 * MSS;
+        decayed.decay(10 * MSS);
+        assert_eq!((decayed.size, decayed.threshold()), (10 * MSS, Some(75 * MSS)));
+    }
+
+    #[test]
     fn a_fixed_window_stays() {
         let mut window = Window::fixed(MSS, 7 * MSS);
         window.on_ack(&ack(1, 100, MSS));
-        window.shrink(MSS, Ticks::from_millis(9000));
+        window.on_idle(MSS, Ticks::from_millis(9000));
+        window.decay(MSS);
         window.pause(Ticks::from_millis(9000), Ticks::from_millis(9000));
         assert_eq!(window.size, 7 * MSS);
     }

@@ -208,7 +208,7 @@ impl CongestionControl for Cubic {
 
     fn on_unused_ack(&mut self, ack: &Acknowledged) {
         self.watch_slow_start(ack);
-        // §4.2: time in which the window was not used is not part of the stage.
+        // §4.2, §5.8: time in which the window was not used is not part of the stage.
         if let Some(epoch) = &mut self.epoch {
             epoch.pass(ack.now.since(epoch.updated));
         }
@@ -251,11 +251,18 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, window: Bytes, idle: Duration) {
-        // §4.2: time without data is not part of the stage.
-        if let Some(epoch) = &mut self.epoch {
+        if window < self.start.window {
+            // Another stage begins where slow start ends (§4.2).
+            self.epoch = None;
+        } else if let Some(epoch) = &mut self.epoch {
+            // §4.2, §5.8: time without data is not part of the stage.
             epoch.pass(idle);
         }
         self.start.shrink(window);
+    }
+
+    fn on_decay(&mut self, window: Bytes) {
+        self.start.decay(window);
     }
 
     /// cubictcp_cwnd_event(): Linux does not count time with nothing on the way, however short.
@@ -450,5 +457,29 @@ mod tests {
             let [none, some] = [0, 60].map(|idle| grown(new(MSS, MSS * 100, ByteCounting::Unlimited), idle));
             assert_eq!(none, some);
         }
+    }
+
+    #[test]
+    fn a_stage_begins_where_slow_start_after_idle_time_ends() {
+        let rounds = |idle: u64| {
+            let mut cubic = Cubic::new(MSS, MSS * 200, ByteCounting::Unlimited);
+            cubic.on_loss(MSS * 200);
+            // Long enough for the window to be far above the threshold.
+            let end = run(&mut cubic, Instant::START, 120);
+            let idle = Duration::from_secs(idle);
+            cubic.on_idle(MSS * 10, idle);
+            let mut now = end + idle;
+            let mut windows = Vec::new();
+            for _ in 0..12 {
+                now = run(&mut cubic, now, 1);
+                windows.push(cubic.window().get() / MSS.get());
+            }
+            windows
+        };
+        let windows = rounds(2);
+        assert_eq!(windows[..4], [20, 40, 80, 140], "to the threshold, which has stayed");
+        let steps: Vec<u64> = windows[3..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.iter().all(|step| *step <= 14), "no jump to where the old stage would be: {steps:?}");
+        assert_eq!(windows, rounds(200));
     }
 }

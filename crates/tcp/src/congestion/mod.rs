@@ -81,8 +81,13 @@ pub trait CongestionControl: Debug + Send {
     /// The retransmission timer ran out, for the first time for this data or `again`.
     fn on_timeout(&mut self, in_flight: Bytes, again: bool);
 
-    /// The sender did not use its window for `idle`; from now on it is `window`, which is not more than before.
+    /// The sender has sent nothing for `idle`: from now on the window is `window`, which is not more than before. Where slow start ends stays (RFC 5681
+    /// §4.1).
     fn on_idle(&mut self, window: Bytes, idle: Duration);
+
+    /// The window was not used, or not all of it: from now on it is `window`, which is not more than before. Three quarters of what it was are remembered
+    /// as where slow start ends (RFC 2861 §3), as Linux does.
+    fn on_decay(&mut self, window: Bytes);
 
     /// The window is this for now: the sender spreads a reduction over several acknowledgements.
     fn set_window(&mut self, _window: Bytes) {}
@@ -206,6 +211,10 @@ impl CongestionControl for Controller {
 
     fn on_idle(&mut self, window: Bytes, idle: Duration) {
         each!(self, inner => inner.on_idle(window, idle));
+    }
+
+    fn on_decay(&mut self, window: Bytes) {
+        each!(self, inner => inner.on_decay(window));
     }
 
     fn set_window(&mut self, window: Bytes) {

@@ -81,6 +81,10 @@ impl CongestionControl for Reno {
         self.start.shrink(window);
     }
 
+    fn on_decay(&mut self, window: Bytes) {
+        self.start.decay(window);
+    }
+
     fn set_window(&mut self, window: Bytes) {
         self.start.window = window;
     }

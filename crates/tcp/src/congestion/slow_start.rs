@@ -82,11 +82,16 @@ impl SlowStart {
         self.threshold = threshold.and_then(|before| self.threshold.map(|now| now.max(before)));
     }
 
-    /// Shrinks the window after it was not used, remembering three quarters of it as threshold (RFC 2861 §3).
+    /// The window is no more than `window`, and never less than a segment.
     pub(super) fn shrink(&mut self, window: Bytes) {
+        self.window = self.window.min(window).max(self.mss);
+    }
+
+    /// The same after it was not used, remembering three quarters of it as threshold (RFC 2861 §3).
+    pub(super) fn decay(&mut self, window: Bytes) {
         let remembered = three_quarters(self.window, self.mss);
         self.threshold = self.threshold.map(|threshold| threshold.max(remembered));
-        self.window = self.window.min(window).max(self.mss);
+        self.shrink(window);
     }
 }
 
@@ -187,11 +192,11 @@ mod tests {
     #[test]
     fn an_unused_window_leaves_an_unknown_threshold_unknown() {
         let mut start = SlowStart::new(MSS, MSS * 40, ByteCounting::Unlimited);
-        start.shrink(MSS * 10);
+        start.decay(MSS * 10);
         assert_eq!((start.window, start.threshold), (MSS * 10, None));
         start.window = MSS * 40;
         start.threshold = Some(MSS * 20);
-        start.shrink(MSS * 10);
+        start.decay(MSS * 10);
         assert_eq!(start.threshold, Some(MSS * 30));
     }
 }

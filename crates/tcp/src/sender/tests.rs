@@ -212,6 +212,28 @@ fn a_window_that_was_halved_for_idle_time_is_not_reduced_again_at_once() {
     assert_eq!(sender.congestion.window(), sender.mss * 50);
 }
 
+/// RFC 5681 §4.1 knows of the window alone, RFC 2861 §3 of the threshold, too.
+#[test]
+fn idle_time_raises_the_threshold_on_linux_alone() {
+    for (profile, segments) in [(Profile::Linux, 75), (Profile::Rfc, 20), (Profile::Bsd1997, 20)] {
+        for congestion in [Congestion::Reno, Congestion::Cubic] {
+            let mut sender = of_profile(profile, congestion);
+            sender.congestion.on_loss(sender.mss * 40);
+            sender.congestion.undo(sender.mss * 100, Some(sender.mss * 20));
+            let threshold = sender.congestion.threshold();
+            sender.next = Sequence::FIRST_BYTE + sender.mss;
+            (sender.unacknowledged, sender.written, sender.accepted) = (sender.next, sender.next, sender.next);
+            sender.usage.active(at(100));
+            sender.write(sender.mss);
+            let later = at(100) + sender.rtt.rto() * 3 / 2;
+            sent(&mut sender, later);
+            let expected = threshold.map(|threshold| threshold.max(sender.mss * segments));
+            assert_eq!(sender.congestion.threshold(), expected, "{profile:?} {congestion:?}");
+            assert!(sender.congestion.window() < sender.mss * 100);
+        }
+    }
+}
+
 /// The same with another profile, and with SACK.
 fn of_profile(profile: Profile, congestion: Congestion) -> Sender {
     open(&TcpConfig { congestion, sack: true, ..TcpConfig::of(profile) })

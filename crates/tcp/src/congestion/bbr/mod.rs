@@ -398,6 +398,8 @@ impl CongestionControl for Bbr {
 
     fn on_idle(&mut self, _window: Bytes, _idle: Duration) {}
 
+    fn on_decay(&mut self, _window: Bytes) {}
+
     fn set_window(&mut self, window: Bytes) {
         self.window = window;
     }
