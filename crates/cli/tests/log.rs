@@ -67,7 +67,7 @@ fn wrong_flags_are_told() {
     assert!(refused(&["log", "--reply-sizes", "lognorm mean=1kB"]).contains("unknown distribution \"lognorm\""));
     assert!(refused(&["log", "same", "--hosts", "same"]).contains("are one file"));
     let hosts = refused(&["log", "--hosts", "/dev/null", "--segment-sizes", "constant value=100kB"]);
-    assert!(hosts.contains("segment size \"100000\" is not 1 to 65495"), "{hosts}");
+    assert!(hosts.contains("segment size \"100000\" is not 1 to 65483"), "{hosts}");
     let unwritable = farhop(&["log", "/nowhere/access.log"]);
     assert_eq!(unwritable.status.code(), Some(1));
     assert!(stderr(&unwritable).contains("/nowhere/access.log: No such file"), "{}", stderr(&unwritable));

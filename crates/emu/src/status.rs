@@ -110,7 +110,7 @@ fn size(bytes: Bytes) -> String {
 
 fn scaled(value: f64, units: [&str; 4]) -> String {
     let exponent = [1e9, 1e6, 1e3].iter().position(|limit| value >= *limit).map_or(0, |place| 3 - place);
-    let scaled = value / 1000_f64.powi(exponent as i32);
+    let scaled = value / [1.0, 1e3, 1e6, 1e9][exponent];
     let digits = if exponent == 0 || scaled >= 100.0 {
         0
     } else if scaled >= 10.0 {

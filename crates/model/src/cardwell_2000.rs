@@ -237,7 +237,7 @@ mod tests {
         };
         assert!(time(0.0) < time(1e-4) && time(1e-4) < time(1e-3) && time(1e-3) < time(1e-2));
         // 70 segments from 10: log_1.5(70·0.5/10 + 1) rounds.
-        near(time(0.0), 0.5 * 4.5_f64.ln() / 1.5_f64.ln(), 1e-9);
+        near(time(0.0), 0.5 * libm::log(4.5) / libm::log(1.5), 1e-9);
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn the_requests_of_a_log_have_lines() {
         peak_queue_up_bytes: 1500,
         dropped: 12,
         peak_connections: 210,
+        peak_gateway_buffer_bytes: None,
         down_used: Some(0.97),
         up_used: Some(0.06),
     });

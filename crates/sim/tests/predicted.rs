@@ -335,7 +335,7 @@ fn small_windows_across_the_lan_grow_with_all_that_is_said() {
 /// A page of a web model over some link without losses: the same number gives the same.
 fn page_over_a_link(number: u64, architecture: Architecture, version: &str, keys: &str) -> Scenario {
     let mut dice = Dice::new(Stream::new(2026, number));
-    let mut between = |least: f64, most: f64| least * (most / least).powf(dice.uniform());
+    let mut between = |least: f64, most: f64| least * libm::pow(most / least, dice.uniform());
     let [down, up] = [between(1.0, 60.0), between(0.3, 10.0)];
     let [delay, wan] = [between(10.0, 300.0), between(0.5, 40.0)];
     let connections = if matches!(version, "1.0" | "1.1") { between(2.0, 6.0) } else { 1.0 };

@@ -23,7 +23,7 @@ impl Dice {
 
     fn between(&mut self, least: f64, most: f64) -> f64 {
         let share = f64::from(u32::try_from(self.draw()).unwrap()) / f64::from(1_u32 << 31);
-        (least.ln() + share * (most / least).ln()).exp()
+        libm::exp(libm::log(least) + share * libm::log(most / least))
     }
 }
 

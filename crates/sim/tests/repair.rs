@@ -19,7 +19,7 @@ impl Case {
 
     /// Evenly on a logarithmic scale.
     fn between(&mut self, least: f64, most: f64) -> f64 {
-        least * (most / least).powf(self.dice.uniform())
+        least * libm::pow(most / least, self.dice.uniform())
     }
 
     /// A file or a page over a link whose queue holds so many bandwidth-delay products.

@@ -17,8 +17,8 @@ impl Probability {
     pub const ONE: Self = Self(1.0);
 
     /// `value` if it lies from 0 to 1.
-    pub fn new(value: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&value).then_some(Self(value))
+    pub const fn new(value: f64) -> Option<Self> {
+        if value >= 0.0 && value <= 1.0 { Some(Self(value)) } else { None }
     }
 
     /// The value from 0 to 1.

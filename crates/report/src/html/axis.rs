@@ -59,7 +59,7 @@ impl Axis {
     /// 1, 2 or 5 times a power of ten.
     fn step(self) -> f64 {
         let raw = self.end / MAX_TICKS;
-        let power = 10_f64.powf(raw.log10().floor());
+        let power = libm::pow(10.0, libm::log10(raw).floor());
         let factors = [1.0, 2.0, 5.0];
         power * factors.into_iter().find(|factor| factor * power >= raw).unwrap_or(10.0)
     }
@@ -68,7 +68,7 @@ impl Axis {
 /// Digits after the point that tell ticks `step` apart, at most nine.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0…9")]
 fn decimals(step: f64) -> usize {
-    (-step.log10() - 1e-9).ceil().clamp(0.0, 9.0) as usize
+    (-libm::log10(step) - 1e-9).ceil().clamp(0.0, 9.0) as usize
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn ticks_are_few_for_any_magnitude() {
         for exponent in -290..300 {
-            let ticks = Axis::to([7.3 * 10_f64.powi(exponent)]).ticks();
+            let ticks = Axis::to([7.3 * libm::pow(10.0, f64::from(exponent))]).ticks();
             assert!((2..=9).contains(&ticks.len()), "10^{exponent}: {}", ticks.len());
         }
     }

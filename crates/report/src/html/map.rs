@@ -84,7 +84,7 @@ fn put_cells(out: &mut String, grid: &Grid, rows: &[&str], columns: &[&str]) {
 fn put_cell(out: &mut String, point: &GridPoint, place: Place) {
     let (Some((fastest, time)), Some(choice)) = (point.best(), choice(point)) else { return };
     let gain = choice.gain();
-    let strength = gain.map_or(1.0, |gain| gain.ln() / place.most.max(1.001).ln());
+    let strength = gain.map_or(1.0, |gain| libm::log(gain) / libm::log(place.most.max(1.001)));
     let (x, y) = (share(place.column, place.columns), share(place.row, place.rows));
     let (width, height) = (share(1, place.columns), share(1, place.rows));
     let told = match choice {

@@ -66,7 +66,7 @@ impl Span {
         let share = match self.spread {
             Spread::Linear => (value - self.start) / (self.end - self.start),
             Spread::Log if value <= 0.0 => f64::NAN,
-            Spread::Log => (value / self.start).log10() / (self.end / self.start).log10(),
+            Spread::Log => libm::log10(value / self.start) / libm::log10(self.end / self.start),
         };
         // Adding zero makes a negative zero positive.
         share.is_finite().then(|| share.clamp(0.0, 1.0) + 0.0)
@@ -99,21 +99,25 @@ impl Span {
     /// 1, 2 and 5 in each decade; over many decades their first values alone, or those of every second, third, … decade.
     #[expect(clippy::cast_possible_truncation, reason = "within the exponents of f64")]
     fn log_ticks(self) -> Vec<(f64, String)> {
-        let (first, last) = (self.start.log10().floor() as i32, self.end.log10().ceil() as i32);
+        let (first, last) = (libm::log10(self.start).floor() as i32, libm::log10(self.end).ceil() as i32);
         let every = ((last - first) / 10).max(1);
         let factors = if last - first <= DECADES { &[1.0, 2.0, 5.0][..] } else { &[1.0] };
         let is_within = |tick: &f64| (self.start * (1.0 - 1e-9)..=self.end * (1.0 + 1e-9)).contains(tick);
         let decades = (first..=last).filter(|exponent| (exponent - first) % every == 0);
-        let ticks = decades.flat_map(|exponent| factors.iter().map(move |factor| factor * 10_f64.powi(exponent)));
+        let ticks = decades.flat_map(|exponent| factors.iter().map(move |factor| factor * power_of_ten(exponent)));
         ticks.filter(is_within).map(|tick| (tick, label(tick, decimals(tick), tick))).collect()
     }
+}
+
+fn power_of_ten(exponent: i32) -> f64 {
+    libm::pow(10.0, f64::from(exponent))
 }
 
 /// 1, 2 and 5 times the powers of ten around `value`, ascending.
 fn powers(value: f64) -> impl DoubleEndedIterator<Item = f64> {
     #[expect(clippy::cast_possible_truncation, reason = "within the exponents of f64")]
-    let exponent = value.log10().floor() as i32;
-    (exponent - 1..=exponent + 1).flat_map(|exponent| [1.0, 2.0, 5.0].map(|factor| factor * 10_f64.powi(exponent)))
+    let exponent = libm::log10(value).floor() as i32;
+    (exponent - 1..=exponent + 1).flat_map(|exponent| [1.0, 2.0, 5.0].map(|factor| factor * power_of_ten(exponent)))
 }
 
 /// 1, 2 or 5 times a power of ten, so that about [`TICKS`] of them fill `length`.
@@ -125,7 +129,7 @@ fn step(length: f64) -> f64 {
 /// Digits after the point that tell ticks `step` apart, at most nine.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0…9")]
 fn decimals(step: f64) -> usize {
-    (-step.log10() - 1e-9).ceil().clamp(0.0, 9.0) as usize
+    (-libm::log10(step) - 1e-9).ceil().clamp(0.0, 9.0) as usize
 }
 
 /// `value` with so many decimals; with an exponent if the axis reaches `largest` and that is a very large or small number.
@@ -169,7 +173,7 @@ mod tests {
         for spread in [Spread::Linear, Spread::Log] {
             for exponent in -290..290 {
                 for ratio in [1.0, 1.1, 7.3, 4e8] {
-                    let low = 1.7 * 10_f64.powi(exponent);
+                    let low = 1.7 * power_of_ten(exponent);
                     let span = Span::over([low, low * ratio], spread);
                     let ticks = span.ticks();
                     assert!((2..=14).contains(&ticks.len()), "{spread:?} {low} {ratio}: {ticks:?}");

@@ -84,7 +84,7 @@ pub(crate) fn populations() -> Results {
 fn distributions(architecture: Architecture, p50_s: f64) -> Vec<Distribution> {
     let of = |quantity, median: f64, interval_s| {
         // Lognormal, nearly: a tenth of the median to ten times it.
-        let value = |percent: u32| median * 10_f64.powf((f64::from(percent) - 50.0) / 50.0);
+        let value = |percent: u32| median * libm::pow(10.0, (f64::from(percent) - 50.0) / 50.0);
         let percentiles = (1..100).map(value).collect();
         let (mean, min, max) = (median * 1.4, median / 20.0, median * 20.0);
         let source = Source::Simulated;

@@ -108,6 +108,9 @@ impl FromStr for Hosts {
     }
 }
 
+/// What an IPv4 packet of 65,535 bytes holds behind its header and TCP's with timestamps.
+const LARGEST_SEGMENT: u64 = 65_535 - 20 - 32;
+
 fn host(line: &str) -> Result<Host, String> {
     let mut fields = line.split_whitespace();
     let mut next = |what: &str| fields.next().ok_or_else(|| format!("no {what}"));
@@ -117,9 +120,9 @@ fn host(line: &str) -> Result<Host, String> {
     };
     let id = number("number", next("number")?, 0..=u64::from(u32::MAX))?;
     let name = next("name")?.to_owned();
-    // Larger windows than RFC 7323 can scale to, and segments than an IP packet holds, are mistakes.
+    // Larger windows than RFC 7323 can scale to are mistakes.
     let max_window = Bytes::new(number("window", next("window")?, 1..=1 << 30)?);
-    let mss = Bytes::new(number("segment size", next("segment size")?, 1..=65_495)?);
+    let mss = Bytes::new(number("segment size", next("segment size")?, 1..=LARGEST_SEGMENT)?);
     match fields.next() {
         Some(more) => Err(format!("\"{more}\" behind the segment size")),
         None => Ok(Host { id: u32::try_from(id).expect("checked above"), name, max_window, mss }),

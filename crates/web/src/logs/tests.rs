@@ -202,7 +202,7 @@ fn host_files_are_read_and_printed() {
     assert!(problem("0 a 1 1\n1 a 1 1").contains("\"a\" is there twice"));
     assert!(problem("0 a 1 1\n1 A 1 1").contains("\"A\" is there twice"));
     assert!(problem("0 a 1").contains("no segment size"));
-    assert!(problem("0 a 1 0").contains("segment size \"0\" is not 1 to 65495"));
+    assert!(problem("0 a 1 0").contains("segment size \"0\" is not 1 to 65483"));
     assert!(problem("0 a -1 5").contains("window \"-1\" is not 1 to 1073741824"));
     assert!(problem("0 a 1 5 6").contains("\"6\" behind the segment size"));
 }

@@ -167,7 +167,7 @@ pub(super) fn poisson(mean: Duration, terminals: u16, seed: u64) -> impl Iterato
     let times = random::stream(seed, Impairment::Jitter, Port::Gateway);
     let places = random::stream(seed, Impairment::Loss, Port::Gateway);
     (0..).scan(Instant::START, move |now, index| {
-        *now += mean.mul_f64(-(1.0 - times.uniform(index)).ln());
+        *now += mean.mul_f64(-libm::log(1.0 - times.uniform(index)));
         Some((*now, u16::try_from(places.below(index, terminals.into())).unwrap()))
     })
 }
