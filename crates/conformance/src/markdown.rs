@@ -58,6 +58,7 @@ fn section(text: &mut String, set: Set, points: &[&Outcome]) {
         summary(text, name, "without loss", points, answer, |outcome| !outcome.point().is_random());
         summary(text, name, "with losses", points, answer, |outcome| outcome.point().is_random());
     }
+    limits(text, points);
     text.push_str(
         "\n| point | Mbit/s | round trip | queue | loss | TCP | connections | bytes | measured | predicted | error | simulated | error |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -66,6 +67,41 @@ fn section(text: &mut String, set: Set, points: &[&Outcome]) {
         row(text, outcome);
     }
     gaps(text, points);
+}
+
+/// What the simulator is held to: without losses so much at most in the middle and at any point; with losses the intervals overlap or means are so
+/// close.
+const MEDIAN_LIMIT: f64 = 0.02;
+const LARGEST_LIMIT: f64 = 0.05;
+const LIMIT_OF_MEANS: f64 = 0.1;
+
+/// Which points the simulator misses by more than it is allowed to.
+fn limits(text: &mut String, points: &[&Outcome]) {
+    let agreement = |outcome: &Outcome| outcome.agreement(&outcome.simulated);
+    let of = |random: bool| points.iter().copied().filter(move |outcome| outcome.point().is_random() == random);
+    let errors = Sample::new(of(false).filter_map(agreement).map(|agreement| agreement.error.abs()));
+    let wide = errors.median().filter(|median| *median > MEDIAN_LIMIT);
+    let far =
+        of(false).filter(|outcome| agreement(outcome).is_some_and(|found| found.error.abs() > LARGEST_LIMIT + 1e-9));
+    let apart = of(true).filter(|outcome| agreement(outcome).is_some_and(|found| !found.is_close()));
+    let names: Vec<String> = far.chain(apart).map(|outcome| outcome.point().name()).collect();
+    let _ = writeln!(
+        text,
+        "- limits of the simulator's errors: without loss {} in the middle and {} at any point; with losses intervals overlap or means are \
+         within {}: {}{}",
+        percent(MEDIAN_LIMIT),
+        percent(LARGEST_LIMIT),
+        percent(LIMIT_OF_MEANS),
+        wide.map_or_else(String::new, |median| format!("the median {} is beyond, ", percent(median))),
+        if names.is_empty() { "all points are within".to_owned() } else { format!("beyond are {}", names.join(", ")) },
+    );
+}
+
+impl Agreement {
+    /// Whether intervals overlap or means are close.
+    fn is_close(self) -> bool {
+        self.overlap == Some(true) || self.error.abs() <= LIMIT_OF_MEANS
+    }
 }
 
 /// One line on an engine: how many points, median and largest error, that of those whose loads all take the same time if others' do not, and
@@ -100,7 +136,7 @@ fn summary(
     }
     let random: Vec<&Agreement> = agreements.iter().filter(|agreement| agreement.overlap.is_some()).collect();
     if !random.is_empty() {
-        let good = random.iter().filter(|agreement| agreement.overlap == Some(true) || agreement.error.abs() <= 0.1);
+        let good = random.iter().filter(|agreement| agreement.is_close());
         let _ = write!(text, "; intervals overlap or means are within 10 % in {} of {}", good.count(), random.len());
     }
     text.push('\n');
@@ -190,6 +226,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("- simulated, with losses: 1 of 1 points, median error 0.0 %, largest 0.0 %; intervals overlap or means are within 10 % in 1 of 1\n"), "{text}");
+        assert!(
+            text.contains("means are within 10.0 %: the median 5.0 % is beyond, all points are within\n"),
+            "{text}"
+        );
         assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
         assert!(text.contains("- knows no losses: point-7\n"), "{text}");
         assert!(
@@ -202,5 +242,6 @@ mod tests {
         let line = "- simulated, without loss: 2 of 2 points, median error 7.5 %, largest 10.0 % (5.0 % among the 1 whose loads do \
                     not differ); intervals overlap or means are within 10 % in 1 of 1\n";
         assert!(text.contains(line), "{text}");
+        assert!(text.contains("means are within 10.0 %: the median 7.5 % is beyond, beyond are case-2\n"), "{text}");
     }
 }
