@@ -148,6 +148,9 @@ pub struct RequestTimes {
     pub dropped: u64,
     /// Most connections to servers at once.
     pub peak_connections: u64,
+    /// The most that the relays at the gateway had received and not passed on, together; absent without relays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_gateway_buffer_bytes: Option<u64>,
     /// Share of the link's rate down that was used from the first request to the last; absent if it is unlimited, or if they came at once.
     pub down_used: Option<f64>,
     /// The same of its rate up.

@@ -97,6 +97,7 @@ impl Scenario {
                 ("per_terminal", users.per_terminal.to_string()),
                 ("duration", quoted(&duration::format(users.duration))),
                 ("warm_up", quoted(&duration::format(users.warm_up))),
+                ("precision", quoted(&users.precision.to_string())),
             ],
         )
     }

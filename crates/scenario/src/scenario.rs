@@ -4,7 +4,7 @@ use crate::Multicast;
 use farhop_link::ChannelConfig;
 use farhop_results::Architecture;
 use farhop_tcp::TcpConfig;
-use farhop_units::{Bytes, Rate};
+use farhop_units::{Bytes, Probability, Rate};
 use farhop_web::logs::{Hosts, LogRecord};
 use farhop_web::users::UserModel;
 use farhop_web::{HttpConfig, Object, Page};
@@ -92,6 +92,8 @@ pub struct Users {
     pub duration: Duration,
     /// At the beginning; what is asked for meanwhile does not count.
     pub warm_up: Duration,
+    /// Half of the 95 % confidence interval of the mean page time, relative to that, below which no more replications are needed.
+    pub precision: Probability,
 }
 
 impl Users {

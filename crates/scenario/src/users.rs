@@ -3,7 +3,7 @@
 use crate::reader::{Document, ValueError};
 use crate::resolve::number;
 use crate::scenario::Users;
-use farhop_units::{ParseError, duration};
+use farhop_units::{ParseError, Probability, duration};
 use farhop_web::users::UserModel;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use std::time::Duration;
 const MOST_USERS: u64 = 1_000_000;
 const DURATION: Duration = Duration::from_secs(3600);
 const WARM_UP: Duration = Duration::from_secs(300);
+/// A twentieth.
+const PRECISION: Option<Probability> = Probability::new(0.05);
 /// A year.
 const LONGEST: Duration = Duration::from_secs(8784 * 3600);
 
@@ -20,9 +22,11 @@ pub(crate) fn read(document: &Document, terminals: u16) -> Result<Option<Users>,
     let per_terminal = document.get("users.per_terminal", |text| number(text, 1, MOST_USERS))?.unwrap_or(1);
     let duration = document.get("users.duration", time)?.unwrap_or(DURATION);
     let warm_up = document.get("users.warm_up", time)?.unwrap_or(WARM_UP);
-    let Some(model) = model else {
-        let is_given =
-            ["users", "users.per_terminal", "users.duration", "users.warm_up"].iter().any(|key| document.has(key));
+    let precision = document.get("users.precision", str::parse::<Probability>)?.or(PRECISION);
+    let (Some(model), Some(precision)) = (model, precision) else {
+        let is_given = ["users", "users.per_terminal", "users.duration", "users.warm_up", "users.precision"]
+            .iter()
+            .any(|key| document.has(key));
         let missing = || document.missing("users.model", "who the users are, e.g. \"zhou-2004\"");
         return if is_given { Err(missing()) } else { Ok(None) };
     };
@@ -37,7 +41,7 @@ pub(crate) fn read(document: &Document, terminals: u16) -> Result<Option<Users>,
         return Err(document.refuse("users.warm_up", ParseError::new(problem, "a part of users.duration, or 0 s")));
     }
     let per_terminal = u32::try_from(per_terminal).expect("at most a million");
-    Ok(Some(Users { model, per_terminal, duration, warm_up }))
+    Ok(Some(Users { model, per_terminal, duration, warm_up, precision }))
 }
 
 fn time(text: &str) -> Result<Duration, ParseError> {

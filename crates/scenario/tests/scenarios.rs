@@ -97,6 +97,11 @@ fn users_are_read_and_bring_a_page_with_them() {
     };
     let scenario = read(&["users.per_terminal=3", "users.warm_up=0 s"]).unwrap();
     let users = scenario.users.clone().unwrap();
+    let precision = |set: &[&str]| read(set).unwrap().users.unwrap().precision.to_string();
+    assert_eq!(
+        [precision(&[]), precision(&["users.precision=1 %"]), precision(&["users.precision=0"])],
+        ["5 %", "1 %", "0 %"]
+    );
     assert_eq!((users.per_terminal, users.duration, users.warm_up), (3, Duration::from_secs(3600), Duration::ZERO));
     assert_eq!(
         (users.model.to_string(), &scenario.page),
@@ -118,6 +123,14 @@ fn users_are_read_and_bring_a_page_with_them() {
     --set: users.warm_up = "1 h": not below users.duration, which is 3600 s
       accepted: a part of users.duration, or 0 s
     "#);
+    insta::assert_snapshot!(read(&["users.precision=-1 %"]).unwrap_err(), @r#"
+    --set: users.precision = "-1 %": "-1 %" is outside 0 to 1
+      accepted: a number from 0 to 1, or a percentage such as "0.1 %"
+    "#);
+    insta::assert_snapshot!(error(&format!("{PAGE}[users]\nprecision = 0.01\n")), @r#"
+    net.toml: users.model: missing
+      accepted: who the users are, e.g. "zhou-2004"
+    "#);
     insta::assert_snapshot!(error(&format!("{PAGE}[users]\nduration = \"1 h\"\n")), @r#"
     net.toml: users.model: missing
       accepted: who the users are, e.g. "zhou-2004"
@@ -132,11 +145,11 @@ fn what_is_mistyped_is_told_before_what_is_missing() {
     "#);
     insta::assert_snapshot!(error("[users]\nmodle = \"zhou-2004\"\nduration = \"1 h\"\n"), @r#"
     net.toml:3: users.modle = "zhou-2004": unknown key; did you mean users.model?
-      accepted: duration, model, per_terminal, warm_up
+      accepted: duration, model, per_terminal, precision, warm_up
     "#);
     insta::assert_snapshot!(error("users = \"3gpp\"\n"), @r#"
     net.toml:2: users = "3gpp": a table has no value of its own
-      accepted: its keys duration, model, per_terminal, warm_up
+      accepted: its keys duration, model, per_terminal, precision, warm_up
     "#);
     insta::assert_snapshot!(error("[Log]\nfile = \"a.log\"\n"), @r#"
     net.toml:2: Log: unknown key; did you mean log?

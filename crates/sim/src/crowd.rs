@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::population::{self, Case, Replication};
+use crate::replications::Watch;
 use crate::report;
 use farhop_link::ChannelConfig;
 use farhop_scenario::Access;
@@ -61,7 +62,7 @@ fn few(case: &Case<'_>, seed: u64) -> Option<Replication> {
     let mut number = 0..;
     clients.retain(|_| number.next().is_some_and(|number: usize| number.is_multiple_of(apart) && number / apart < FEW));
     let mut world = population::world(case, seed, clients);
-    let (few, _) = population::go(&mut world, case.users, &mut |_| true).ok()??;
+    let (few, _) = population::go(&mut world, case.users, &mut Watch::alone(&mut |_| true)).ok()??;
     Some(few)
 }
 

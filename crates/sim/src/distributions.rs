@@ -25,6 +25,8 @@ pub struct Population {
     pub used: [Option<f64>; 2],
     /// Pages that were not complete at the end.
     pub unfinished: u64,
+    /// Packets that the far link dropped, in all replications.
+    pub dropped: u64,
 }
 
 /// Response times, together and by replication.
@@ -48,6 +50,7 @@ impl Population {
             objects: of(|replication| &replication.metrics.objects),
             used,
             unfinished: all.iter().map(|replication| replication.unfinished).sum(),
+            dropped: all.iter().map(|replication| replication.dropped.link()).sum(),
         }
     }
 }

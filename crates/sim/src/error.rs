@@ -62,7 +62,7 @@ pub(crate) enum SimError {
          simulated; accepted: fewer of them (multiplexed.connections) or fewer terminals (access.terminals)"
     )]
     TooManyShared { each: usize, terminals: usize },
-    #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what the users want", .0.as_secs())]
+    #[error("more than {MOST_HELD} packets on their way after {} s: the network cannot carry what is asked for", .0.as_secs())]
     TooManyHeld(Duration),
     #[error("no page that was asked for from {} on was complete at {}{}", seconds(*.from), seconds(*.end), if *.full {
         ": the network cannot carry what the users want"

@@ -24,6 +24,7 @@ mod packet;
 mod page_load;
 mod population;
 mod programs;
+mod replications;
 mod report;
 #[cfg(test)]
 mod scenarios;

@@ -15,10 +15,11 @@
 
 use crate::architecture::Chain;
 use crate::client::{Arrival, Client, LogServer};
-use crate::error::{SimError, patience};
+use crate::error::patience;
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
 use crate::network::Drops;
+use crate::replications::{Replicated, Watch};
 use crate::report;
 use crate::trace::Slot;
 use crate::world::World;
@@ -48,6 +49,8 @@ pub(crate) struct Replayed {
     pub(crate) peak_queues: [Bytes; 2],
     /// Packets that the parts of the network dropped.
     pub(crate) dropped: Drops,
+    /// The most that relays at the gateway held together, if there are relays: at terminals requests begin.
+    pub(crate) relayed: Option<Bytes>,
     /// Most connections to servers at once.
     pub(crate) peak_sessions: usize,
     /// From the first request to the last, for how many ns there were how many.
@@ -68,22 +71,24 @@ pub(crate) fn replay(
     chain: Chain,
     (seed, run): (u64, u32),
     trace: &Slot,
-    heard: &mut dyn FnMut(Duration, Duration),
-) -> Result<Replayed, SimError> {
+    watch: &mut Watch<'_, (Duration, Duration)>,
+) -> Replicated<Replayed> {
     let chain = chain.without_ends(scenario.wan.is_transparent());
     let (clients, requests, span) = clients(scenario, log);
     let from = Instant::START + HEAD_START;
     let meter = Meter::of_many(from, span, report::serializers(scenario));
     let mut world = World::new((scenario, chain), seed, clients, meter, Metrics::new(from));
     world.begin_trace(trace.take(run));
-    let sessions = go(&mut world, requests, (from + span, patience_with(scenario)), heard);
+    let sessions = go(&mut world, requests, (from + span, patience_with(scenario)), watch);
     trace.put(world.end_trace());
-    let (metrics, meter, sessions) = (world.metrics().clone(), world.network().meter(), sessions?);
-    Ok(Replayed {
+    let Some(sessions) = sessions? else { return Ok(None) };
+    let (metrics, meter) = (world.metrics().clone(), world.network().meter());
+    Ok(Some(Replayed {
         unanswered: requests - metrics.objects.count(),
         metrics,
         peak_queues: Direction::BOTH.map(|direction| meter.peak_queue(direction)),
         dropped: world.network().traffic().dropped_by,
+        relayed: world.buffers().peaks()[0],
         peak_sessions: world.legs().sessions().peak(),
         sessions,
         carried: Direction::BOTH.map(|direction| meter.total(direction)),
@@ -91,7 +96,7 @@ pub(crate) fn replay(
         span,
         events: world.event_count(),
         hops: world.network().traffic().hops,
-    })
+    }))
 }
 
 /// How long answers are waited for when the last request has come: no answer at all takes less than a reply of nothing.
@@ -100,26 +105,28 @@ pub(crate) fn patience_with(scenario: &Scenario) -> Duration {
 }
 
 /// Lets things happen until all requests are answered, or nobody would wait any longer; returns for how many ns until the last request there
-/// were how many connections to servers.
+/// were how many connections to servers, unless nobody wants to know any more.
 fn go(
     world: &mut World<'_>,
     requests: u64,
     (last, patience): (Instant, Duration),
-    heard: &mut dyn FnMut(Duration, Duration),
-) -> Result<Histogram, SimError> {
+    watch: &mut Watch<'_, (Duration, Duration)>,
+) -> Replicated<Histogram> {
     let (mut next_step, mut sessions) = (Instant::START, None);
     while world.metrics().objects.count() < requests {
         let Some(at) = world.step()?.filter(|at| *at <= last + patience) else { break };
-        world.check_size()?;
+        watch.check_size(world)?;
         if at > last && sessions.is_none() {
             sessions = Some(world.legs().sessions().until(last));
         }
         if at >= next_step {
             next_step = at + (last - Instant::START) / STEPS;
-            heard(at - Instant::START, last - Instant::START);
+            if !watch.has_reached((at - Instant::START, last - Instant::START)) {
+                return Ok(None);
+            }
         }
     }
-    Ok(sessions.unwrap_or_else(|| world.legs().sessions().until(last)))
+    Ok(Some(sessions.unwrap_or_else(|| world.legs().sessions().until(last))))
 }
 
 /// What share of the link's rates down and up the log asks for from its first request to its last: above one the link cannot keep up, however

@@ -7,6 +7,7 @@ use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::network::Traffic;
 use crate::programs::Browser;
+use crate::replications::{Replicated, Watch};
 use crate::trace::Slot;
 use crate::world::World;
 use farhop_link::Direction;
@@ -26,14 +27,14 @@ pub(crate) struct Outcome {
 /// So many events are a step that is worth telling of.
 const STEP: u64 = 1 << 16;
 
-/// Loads the scenario's page once; `heard` is told of virtual time.
+/// Loads the scenario's page once, watched in virtual time.
 pub(crate) fn load(
     scenario: &Scenario,
     architecture: Architecture,
     (seed, run): (u64, u32),
     trace: &Slot,
-    heard: &mut dyn FnMut(Duration),
-) -> Result<Outcome, SimError> {
+    watch: &mut Watch<'_, Duration>,
+) -> Replicated<Outcome> {
     check_bounds(scenario)?;
     let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
     let client = Client::once(0, scenario.page.clone());
@@ -42,21 +43,25 @@ pub(crate) fn load(
     let mut world = World::new((scenario, chain), seed, vec![client], meter, metrics);
     world.begin_trace(trace.take(run));
     let patience = patience(least);
-    let outcome = complete(&mut world, patience, heard).and_then(|()| conclude(&world, architecture, run));
+    let completed = complete(&mut world, patience, watch);
+    let outcome =
+        completed.and_then(|is_complete| is_complete.then(|| conclude(&world, architecture, run)).transpose());
     trace.put(world.end_trace());
     outcome
 }
 
-/// Lets things happen until the page is there.
-fn complete(world: &mut World<'_>, patience: Duration, heard: &mut dyn FnMut(Duration)) -> Result<(), SimError> {
+/// Lets things happen until the page is there, or nobody wants to know any more.
+fn complete(world: &mut World<'_>, patience: Duration, watch: &mut Watch<'_, Duration>) -> Result<bool, SimError> {
     let (mut next_step, mut last) = (0, Duration::ZERO);
     while loaded(world).is_none() {
         let at = world.step()?.ok_or(SimError::NothingLeft(last))?;
-        world.check_size()?;
+        watch.check_size(world)?;
         last = at - Instant::START;
         if world.event_count() >= next_step {
             next_step = world.event_count() + STEP;
-            heard(last);
+            if !watch.has_reached(last) {
+                return Ok(false);
+            }
         }
         if world.network().traffic().offered > MOST_PACKETS {
             return Err(SimError::TooManyPackets);
@@ -65,7 +70,7 @@ fn complete(world: &mut World<'_>, patience: Duration, heard: &mut dyn FnMut(Dur
             return Err(SimError::OutOfPatience(patience));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn conclude(world: &World<'_>, architecture: Architecture, run: u32) -> Result<Outcome, SimError> {

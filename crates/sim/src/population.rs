@@ -4,10 +4,9 @@
 //! random numbers), so that differences between architectures are not noise. Each user has servers of its own. What is asked for
 //! before the warm-up is over does not count, and neither do pages that are not complete at the end, whose number is told.
 //!
-//! The whole is repeated with other seeds, on all cores, until the mean page time is known to 5 % (half of its 95 % confidence
-//! interval over the replications) or as often as the scenario's `runs` say, and not less often than another architecture needs. Which replications
-//! count follows from their results in order, never from which thread was faster. Those without a complete page, if users are few and the time is short, have no
-//! mean; that there are some is told.
+//! The whole is repeated with other seeds, on all cores ([`replications`]), until the mean page time is known with the scenario's `precision` (half of
+//! its 95 % confidence interval over the replications) or as often as its `runs` say, with every architecture as often as with the one that needs most.
+//! Those without a complete page, if users are few and the time is short, have no mean; that there are some is told.
 
 use crate::architecture::Chain;
 use crate::client::{Client, Servers};
@@ -16,6 +15,7 @@ use crate::error::{MOST_LEGS, SimError};
 use crate::meter::{Meter, Usage};
 use crate::metrics::{Histogram, Metrics};
 use crate::network::Drops;
+use crate::replications::{self, Plan, Replicated, Results, Watch};
 use crate::report;
 use crate::trace::Slot;
 use crate::trunk::Trunk;
@@ -26,12 +26,8 @@ use farhop_scenario::{Scenario, Users};
 use farhop_units::random::Stream;
 use farhop_units::{Bytes, Instant};
 use farhop_web::users::User;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Half of the confidence interval, relative to the mean, that is narrow enough.
-const NARROW: f64 = 0.05;
 /// Fewer replications agree by chance too easily for an end that hangs on it (Law, Simulation Modeling and Analysis, §9.4.1).
 const LEAST_REPLICATIONS: usize = 10;
 /// So many without a complete page are enough to expect none.
@@ -69,9 +65,6 @@ pub(crate) struct Replication {
     pub(crate) hops: u64,
 }
 
-/// The result of a replication; `None` if it was given up because others were enough.
-type Replicated = Result<Option<Replication>, SimError>;
-
 /// What is simulated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'a> {
@@ -82,12 +75,12 @@ pub(crate) struct Case<'a> {
     pub(crate) trace: &'a Slot,
 }
 
-/// Runs replication number `run`; `goes_on` hears of virtual time and returns whether to go on.
-fn replicate(case: &Case<'_>, seed: u64, run: u32, goes_on: &mut dyn FnMut(Duration) -> bool) -> Replicated {
+/// Runs replication number `run`, watched in virtual time.
+fn replicate(case: &Case<'_>, seed: u64, run: u32, watch: &mut Watch<'_, Duration>) -> Replicated<Replication> {
     let Case { scenario, users, trace, .. } = *case;
     let mut world = world(case, seed, clients(scenario, users, seed));
     world.begin_trace(trace.take(run));
-    let result = go(&mut world, users, goes_on);
+    let result = go(&mut world, users, watch);
     trace.put(world.end_trace());
     drop(world);
     let Some((mut replication, stay)) = result? else { return Ok(None) };
@@ -120,13 +113,13 @@ pub(crate) fn world<'a>(case: &Case<'a>, seed: u64, clients: Vec<Client>) -> Wor
 pub(crate) fn go(
     world: &mut World<'_>,
     users: &Users,
-    goes_on: &mut dyn FnMut(Duration) -> bool,
+    watch: &mut Watch<'_, Duration>,
 ) -> Result<Option<(Replication, Option<Duration>)>, SimError> {
     let end = Instant::START + users.duration;
     world.runs_until(end);
     let mut next_step = Instant::START;
     while let Some(at) = world.step()?.filter(|at| *at < end) {
-        world.check_size()?;
+        watch.check_size(world)?;
         if world.metrics().took_no_time {
             return Err(SimError::NoTime);
         }
@@ -134,7 +127,7 @@ pub(crate) fn go(
             continue;
         }
         next_step = at + users.duration / STEPS;
-        if !goes_on(at - Instant::START) {
+        if !watch.has_reached(at - Instant::START) {
             return Ok(None);
         }
     }
@@ -179,54 +172,21 @@ pub(crate) fn clients(scenario: &Scenario, users: &Users, seed: u64) -> Vec<Clie
     (0..).zip(seats).map(client).collect()
 }
 
-/// What a thread tells.
-enum News {
-    /// A replication has come to this time.
-    Reached(u32, Duration),
-    /// A replication is over.
-    Done(u32, Box<Replicated>),
-}
-
-/// Replications to be done, for several threads.
-struct Work<'a> {
-    case: Case<'a>,
-    seed: u64,
-    most: u32,
-    /// The first that nobody has begun.
-    next: AtomicU32,
-    is_enough: AtomicBool,
-}
-
-/// Runs replications on so many threads until enough are known, where the first may be, and at least so many are to be; returns those that count,
-/// in order. `heard` is told which has come to which time.
+/// Runs replications on so many threads until enough are known, of which the first may be, or exactly so many; returns those that count, in order.
+/// `heard` is told which has come to which time.
 pub(crate) fn run(
     (case, seed): (Case<'_>, u64),
     threads: usize,
-    (known, least): (Vec<Replication>, usize),
+    (known, exactly): (Vec<Replication>, Option<u32>),
     heard: &mut dyn FnMut(u32, Duration),
 ) -> Result<Vec<Replication>, SimError> {
     check_trunk(&case)?;
-    let most = case.scenario.run.runs.max(1);
-    let next = AtomicU32::new(u32::try_from(known.len()).unwrap_or(u32::MAX));
-    let work = Work { case, seed, most, next, is_enough: AtomicBool::new(false) };
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let mut results: Vec<Option<Result<Replication, SimError>>> =
-        known.into_iter().map(|known| Some(Ok(known))).collect();
-    results.resize_with(most as usize, || None);
-    std::thread::scope(|scope| {
-        for sender in vec![sender; threads.min(at_once(&case)).clamp(1, most as usize)] {
-            scope.spawn(|| work.run(sender));
-        }
-        for news in receiver {
-            match news {
-                News::Reached(replication, time) => heard(replication, time),
-                News::Done(replication, result) => results[replication as usize] = result.transpose(),
-            }
-            work.is_enough.store(enough(&results, least).is_some(), Ordering::Relaxed);
-        }
-    });
-    let count = enough(&results, least).unwrap_or(results.len());
-    let all: Vec<Replication> = results.into_iter().take(count).flatten().collect::<Result<_, _>>()?;
+    let plan = Plan { threads, known, most: exactly.unwrap_or(case.scenario.run.runs.max(1)) };
+    let one = |number, watch: &mut Watch<'_, Duration>| {
+        replicate(&case, Stream::new(seed, u64::from(number)).bits(0), number, watch)
+    };
+    let precision = exactly.map_or(case.users.precision.get(), |_| 0.0);
+    let all = replications::run(plan, one, |results| enough(results, precision), heard)?;
     if all.iter().any(|replication| replication.mean().is_some()) {
         return Ok(all);
     }
@@ -247,45 +207,14 @@ fn shared(case: &Case<'_>) -> (usize, usize) {
     (Trunk::connections_of(case.scenario, case.chain.over_the_link()), case.scenario.link.terminals.max(1).into())
 }
 
-/// How many replications may run at once: what each may take is bounded by [`MOST_LEGS`], so that large ones take turns.
-fn at_once(case: &Case<'_>) -> usize {
-    let (each, terminals) = shared(case);
-    let all = each.max(case.users.per_terminal as usize).saturating_mul(terminals);
-    MOST_LEGS / all.max(1)
-}
-
-/// As many threads as there are cores.
-pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-impl Work<'_> {
-    /// Runs replications that nobody else runs.
-    fn run(&self, sender: Sender<News>) {
-        while !self.is_enough.load(Ordering::Relaxed) {
-            let replication = self.next.fetch_add(1, Ordering::Relaxed);
-            if replication >= self.most {
-                return;
-            }
-            let mut goes_on =
-                |time| sender.send(News::Reached(replication, time)).is_ok() && !self.is_enough.load(Ordering::Relaxed);
-            let seed = Stream::new(self.seed, u64::from(replication)).bits(0);
-            let result = Box::new(replicate(&self.case, seed, replication, &mut goes_on));
-            if sender.send(News::Done(replication, result)).is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// How many of the first replications are enough, but at least so many: up to a failure, until the mean is known well enough or nothing is known of it,
-/// or all of them.
-fn enough(results: &[Option<Result<Replication, SimError>>], least: usize) -> Option<usize> {
+/// How many of the first replications are enough: up to a failure, until the mean is known with so much `precision` or nothing is known of it, or all
+/// of them.
+fn enough(results: &Results<Replication>, precision: f64) -> Option<usize> {
     let mut means = Sample::default();
     for (result, count) in results.iter().zip(1..) {
         let Ok(replication) = result.as_ref()? else { return Some(count) };
         replication.mean().into_iter().for_each(|mean| means.push(mean));
-        let is_known = count >= least && means.count() >= LEAST_REPLICATIONS && is_narrow(&means);
+        let is_known = means.count() >= LEAST_REPLICATIONS && is_narrow(&means, precision);
         let is_hopeless = means.count() == 0 && (count >= HOPELESS || replication.is_overloaded);
         if is_known || is_hopeless || count == results.len() {
             return Some(count);
@@ -294,8 +223,8 @@ fn enough(results: &[Option<Result<Replication, SimError>>], least: usize) -> Op
     None
 }
 
-fn is_narrow(means: &Sample) -> bool {
-    means.mean_error().zip(means.mean()).is_some_and(|(half, mean)| half <= NARROW * mean)
+fn is_narrow(means: &Sample, precision: f64) -> bool {
+    means.mean_error().zip(means.mean()).is_some_and(|(half, mean)| half < precision * mean)
 }
 
 #[cfg(test)]
@@ -318,7 +247,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn replications(scenario: &Scenario, threads: usize) -> Vec<Replication> {
-        run((case(scenario), 1), threads, (Vec::new(), 0), &mut |_, _| {}).expect("pages are complete")
+        run((case(scenario), 1), threads, (Vec::new(), None), &mut |_, _| {}).expect("pages are complete")
     }
 
     #[test]
@@ -373,7 +302,7 @@ pub(crate) mod tests {
                 ["link.down.rate=unlimited", "link.up.rate=unlimited", "link.down.delay=0 s", "link.up.delay=0 s"];
             let assignments: Vec<String> = users.iter().chain(&path).map(ToString::to_string).collect();
             let scenario = farhop_scenario::open("demo", &assignments).expect("the assignments are right");
-            run((case(&scenario), 1), 1, (Vec::new(), 0), &mut |_, _| {}).err().map(|error| error.to_string())
+            run((case(&scenario), 1), 1, (Vec::new(), None), &mut |_, _| {}).err().map(|error| error.to_string())
         };
         let said = "a path without delay and with unlimited rates takes no time";
         assert_eq!(
@@ -385,7 +314,7 @@ pub(crate) mod tests {
     #[test]
     fn a_failure_ends_the_replications() {
         let broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
-        let error = run((case(&broken), 1), 2, (Vec::new(), 0), &mut |_, _| {}).expect_err("nothing arrives");
+        let error = run((case(&broken), 1), 2, (Vec::new(), None), &mut |_, _| {}).expect_err("nothing arrives");
         assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
     }
 
@@ -394,8 +323,8 @@ pub(crate) mod tests {
         // A step of progress is 18 s here, within which all users connect several times.
         let many = scenario(&["run.runs=1", "users.per_terminal=4000", "users.duration=1 h"]);
         let mut last = Duration::ZERO;
-        let error =
-            run((case(&many), 1), 1, (Vec::new(), 0), &mut |_, reached| last = reached).expect_err("they are too many");
+        let error = run((case(&many), 1), 1, (Vec::new(), None), &mut |_, reached| last = reached)
+            .expect_err("they are too many");
         let SimError::TooManyLegs(at) = error else { panic!("{error}") };
         assert!(at > last && at < last + many.users.clone().expect("there are users").duration / STEPS, "{at:?}");
     }
@@ -406,15 +335,16 @@ pub(crate) mod tests {
         let many = scenario(&["access.terminals=65535", "multiplexed.connections=1000"]);
         let case =
             |scenario| Case { chain: Chain::of(Architecture::Multiplexed, PrefetchSide::Near), ..case(scenario) };
-        let error = run((case(&many), 1), 1, (Vec::new(), 0), &mut |_, at| panic!("it has begun and come to {at:?}"))
-            .expect_err("they are too many");
+        let error =
+            run((case(&many), 1), 1, (Vec::new(), None), &mut |_, at| panic!("it has begun and come to {at:?}"))
+                .expect_err("they are too many");
         assert_eq!(
             error.to_string(),
             "1000 connections of the proxies at each of 65535 terminals are more than 20000, the most at once that can be \
              simulated; accepted: fewer of them (multiplexed.connections) or fewer terminals (access.terminals)"
         );
         let most = scenario(&["access.terminals=20", "multiplexed.connections=1000"]);
-        assert_eq!((check_trunk(&case(&most)), at_once(&case(&most))), (Ok(()), 1), "which takes turns");
+        assert_eq!(check_trunk(&case(&most)), Ok(()));
     }
 
     #[test]
@@ -442,17 +372,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn large_replications_take_turns() {
-        let at_once = |per_terminal: u32| {
-            let scenario = scenario(&[&format!("users.per_terminal={per_terminal}")]);
-            super::at_once(&case(&scenario))
-        };
-        assert!(at_once(20) > 100, "those of 120 users do not");
-        assert_eq!(at_once(1000), 3);
-        assert_eq!(at_once(15_000), 0, "which is one after the other");
-    }
-
-    #[test]
     fn a_narrow_interval_is_enough() {
         let replication = replications(&scenario(&["run.runs=1"]), 1).remove(0);
         let with_mean = |seconds: u64| {
@@ -461,17 +380,16 @@ pub(crate) mod tests {
             replication.metrics.pages.add(Duration::from_secs(seconds));
             Some(Ok(replication))
         };
-        let results = |means: &[u64], most: usize, least: usize| {
+        let results = |means: &[u64], most: usize, precision: f64| {
             let mut results: Vec<_> = means.iter().map(|mean| with_mean(*mean)).collect();
             results.resize_with(most, || None);
-            enough(&results, least)
+            enough(&results, precision)
         };
         let (narrow, wide): (Vec<u64>, Vec<u64>) = ((100..110).collect(), [100, 150].repeat(5));
-        assert_eq!(results(&narrow[..9], 20, 0), None, "nine are too few");
-        assert_eq!(results(&narrow, 20, 0), Some(10));
-        assert_eq!(results(&narrow, 20, 11), None, "another architecture needs more");
-        assert_eq!(results(&wide, 20, 0), None);
-        assert_eq!((results(&wide, 10, 0), results(&wide, 10, 11)), (Some(10), Some(10)), "there are no more");
+        assert_eq!(results(&narrow[..9], 20, 0.05), None, "nine are too few");
+        assert_eq!([0.05, 0.01, 0.0].map(|precision| results(&narrow, 20, precision)), [Some(10), None, None]);
+        assert_eq!([0.05, 0.2].map(|precision| results(&wide, 20, precision)), [None, Some(10)]);
+        assert_eq!(results(&wide, 10, 0.05), Some(10), "there are no more");
     }
 
     #[test]
@@ -482,7 +400,7 @@ pub(crate) mod tests {
             let mut results: Vec<_> =
                 with.iter().map(|with| Some(Ok(if *with { page.clone() } else { none.clone() }))).collect();
             results.resize_with(30, || None);
-            enough(&results, 0)
+            enough(&results, 0.05)
         };
         let every_second = [false, true].repeat(10);
         assert_eq!(all(&every_second[..19]), None, "nine with a page are too few");
@@ -497,7 +415,7 @@ pub(crate) mod tests {
         let all = replications(&scenario, 2);
         let mut reached = Vec::new();
         let known = all[..3].to_vec();
-        let again = run((case(&scenario), 1), 2, (known, 4), &mut |replication, _| reached.push(replication));
+        let again = run((case(&scenario), 1), 2, (known, None), &mut |replication, _| reached.push(replication));
         assert_eq!(again.expect("pages are complete"), all);
         assert!(!reached.is_empty() && reached.iter().all(|replication| *replication == 3), "{reached:?}");
     }

@@ -102,6 +102,7 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
     let means = Sample::new(all.iter().map(|replayed| replayed.metrics.pages.mean()));
     let [down_used, up_used] = use_by_log(scenario, all);
     let peak = |way: Direction| all.iter().map(|replayed| replayed.peak_queues[way as usize].get()).max().unwrap_or(0);
+    let relayed = all.iter().filter_map(|replayed| replayed.relayed).max();
     RequestTimes {
         sample_count: metrics.pages.count(),
         sample_p50_s: metrics.pages.percentile(50),
@@ -120,6 +121,7 @@ fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> Re
         peak_queue_up_bytes: peak(Direction::Up),
         dropped: all.iter().map(|replayed| replayed.dropped.link()).sum(),
         peak_connections: all.iter().map(|replayed| replayed.peak_sessions as u64).max().unwrap_or(0),
+        peak_gateway_buffer_bytes: relayed.map(Bytes::get),
         down_used,
         up_used,
     }
@@ -143,11 +145,12 @@ fn log_note(scenario: &Scenario, log: &Log, (times, dropped): (&RequestTimes, Dr
     };
     let read: String = log.notes.iter().map(|note| format!("; {note}")).collect();
     format!(
-        "{}{copies}{used}; at most {} to servers, {} waiting down and {} up; {}{overload}{left}{read}",
+        "{}{copies}{used}; at most {} to servers, {} waiting down and {} up{}; {}{overload}{left}{read}",
         counted(log.records.len(), "request"),
         counted(times.peak_connections, "connection"),
         Bytes::new(times.peak_queue_bytes),
         Bytes::new(times.peak_queue_up_bytes),
+        told_relays([times.peak_gateway_buffer_bytes, None]),
         told_drops(dropped),
     )
 }
@@ -231,16 +234,20 @@ fn told_drops(dropped: Drops) -> String {
 /// What was needed at most.
 fn needs(peaks: &Peaks) -> String {
     let Peaks { peak_connections, peak_queue_down_bytes, peak_queue_up_bytes, .. } = *peaks;
-    let relays =
-        [(peaks.peak_gateway_buffer_bytes, "at the gateway"), (peaks.peak_terminal_buffer_bytes, "at a terminal")];
-    let relays = relays.into_iter().filter_map(|(held, at)| Some(format!(", {} in relays {at}", Bytes::new(held?))));
+    let relays = told_relays([peaks.peak_gateway_buffer_bytes, peaks.peak_terminal_buffer_bytes]);
     format!(
         "{} at once, {} in the link's queue down and {} up{}",
         counted(peak_connections, "connection"),
         Bytes::new(peak_queue_down_bytes),
         Bytes::new(peak_queue_up_bytes),
-        relays.collect::<String>(),
+        relays,
     )
+}
+
+/// What relays held at the gateway and at a terminal, where there are any.
+fn told_relays(held: [Option<u64>; 2]) -> String {
+    let relays = ["at the gateway", "at a terminal"].into_iter().zip(held);
+    relays.filter_map(|(at, held)| Some(format!(", {} in relays {at}", Bytes::new(held?)))).collect()
 }
 
 /// Whether one of the link's directions cannot carry what users want in a replication.

@@ -6,6 +6,7 @@ use crate::error::SimError;
 use crate::log::{self, Replayed};
 use crate::page_load::{self, Outcome};
 use crate::population::{self, Case, Replication};
+use crate::replications::{self, Plan, Replicated, Watch};
 use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
@@ -107,7 +108,7 @@ fn populate<'a>(
     heard: &mut dyn FnMut(Progress),
 ) -> Vec<(Architecture, Result<Populated<'a>, SimError>)> {
     let mut first = |task: Task<'a>| {
-        let replications = task.populate(users, (Vec::new(), 0), heard)?;
+        let replications = task.populate(users, (Vec::new(), None), heard)?;
         Ok((task, replications))
     };
     let found: Vec<_> = tasks.map(|(of, task)| (of, task.and_then(&mut first))).collect();
@@ -115,7 +116,8 @@ fn populate<'a>(
     let most = counts.max().unwrap_or(0);
     let mut more = |(task, known): Populated<'a>| {
         let is_less = known.len() < most;
-        let all = if is_less { task.populate(users, (known, most), heard)? } else { known };
+        let exactly = Some(u32::try_from(most).unwrap_or(u32::MAX));
+        let all = if is_less { task.populate(users, (known, exactly), heard)? } else { known };
         Ok((task, all))
     };
     found.into_iter().map(|(of, found)| (of, found.and_then(&mut more))).collect()
@@ -162,26 +164,26 @@ impl<'a> Task<'a> {
     fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, trace, .. } = *self;
         let is_random = has_random_hosts(scenario) || has_random_network(scenario);
-        let outcomes: Vec<Outcome> = self.repeat(is_random, |seed, run| {
-            let mut heard = |reached| heard(Progress { architecture, run, reached, end: None });
-            page_load::load(scenario, architecture, (seed, run), trace, &mut heard)
-        })?;
+        let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: None });
+        let one =
+            |run: (u64, u32), watch: &mut Watch<'_, _>| page_load::load(scenario, architecture, run, trace, watch);
+        let outcomes: Vec<Outcome> = self.repeat(is_random, one, &mut heard)?;
         let cost = Simulation::that_cost(outcomes.iter().map(|outcome| (outcome.events, outcome.hops)));
         let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
         Ok(Simulation { rows: report::of_loads(scenario, &loads).into_iter().collect(), loads, ..cost })
     }
 
-    /// Lets users load pages; the first replications may be known, and so many are to be.
+    /// Lets users load pages; the first replications may be known, and exactly so many may be asked for.
     fn populate(
         &self,
         users: &Users,
-        (known, least): (Vec<Replication>, usize),
+        (known, exactly): (Vec<Replication>, Option<u32>),
         heard: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Replication>, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
         let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
-        population::run((case, self.seed), population::cores(), (known, least), &mut heard)
+        population::run((case, self.seed), replications::cores(), (known, exactly), &mut heard)
     }
 
     /// What is told of that.
@@ -200,10 +202,9 @@ impl<'a> Task<'a> {
     /// Makes a log's requests as often as it takes.
     fn replay(&self, log: &Log, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
-        let all: Vec<Replayed> = self.repeat(has_random_network(scenario), |seed, run| {
-            let mut heard = |reached, end| heard(Progress { architecture, run, reached, end: Some(end) });
-            log::replay((scenario, log), chain, (seed, run), trace, &mut heard)
-        })?;
+        let mut heard = |run, (reached, end)| heard(Progress { architecture, run, reached, end: Some(end) });
+        let one = |run: (u64, u32), watch: &mut Watch<'_, _>| log::replay((scenario, log), chain, run, trace, watch);
+        let all: Vec<Replayed> = self.repeat(has_random_network(scenario), one, &mut heard)?;
         if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
             return Err(report::no_answers((scenario, log), &all));
         }
@@ -219,13 +220,16 @@ impl<'a> Task<'a> {
     }
 
     /// Does something as often as it is worth it, with the seed and the number of each run: several times if it `is_random`.
-    fn repeat<T>(
+    fn repeat<T: Send, At: Send>(
         &self,
         is_random: bool,
-        mut one: impl FnMut(u64, u32) -> Result<T, SimError>,
+        one: impl Fn((u64, u32), &mut Watch<'_, At>) -> Replicated<T> + Sync,
+        heard: &mut dyn FnMut(u32, At),
     ) -> Result<Vec<T>, SimError> {
-        let runs = if is_random { self.scenario.run.runs.max(1) } else { 1 };
-        (0..runs).map(|run| one(seeds::of_run(self.seed, run), run)).collect()
+        let most = if is_random { self.scenario.run.runs.max(1) } else { 1 };
+        let plan = Plan { threads: replications::cores(), known: Vec::new(), most };
+        let one = |run, watch: &mut Watch<'_, At>| one((seeds::of_run(self.seed, run), run), watch);
+        replications::run(plan, one, replications::all, heard)
     }
 }
 

@@ -156,6 +156,19 @@ fn copies_raise_the_load_and_leave_the_sample_as_it_is() {
 }
 
 #[test]
+fn what_relays_hold_of_a_log_is_told() {
+    let slow = |architecture: &str| {
+        let architecture = format!("run.architectures={architecture}");
+        some(&["link.down.rate=64 kbit/s", "wan.delay=20 ms", &architecture])
+    };
+    assert_eq!(times(&slow("direct")).peak_gateway_buffer_bytes, None);
+    let held = times(&slow("split")).peak_gateway_buffer_bytes;
+    assert!(held > Some(10_000), "{held:?}");
+    let note = row(&slow("split")).note.expect("there is something to say");
+    assert!(note.contains(" in relays at the gateway; "), "{note}");
+}
+
+#[test]
 fn a_full_buffer_drops_and_everything_arrives_all_the_same() {
     let full = times(&some(&["link.down.rate=48 kbit/s", "link.down.queue=20 kB"]));
     assert!(full.dropped > 0 && full.down_used.is_some_and(|used| used > 0.5), "{full:?}");

@@ -249,6 +249,7 @@ mod tests {
             peak_queue_up_bytes: 0,
             dropped: 0,
             peak_connections,
+            peak_gateway_buffer_bytes: None,
             down_used: Some(down_used),
             up_used: None,
         }

@@ -37,17 +37,63 @@ fn scenario(settings: &[String]) -> Scenario {
     farhop_scenario::open("rwbp-128", settings).expect("the assignments are right")
 }
 
+/// Lets users load pages, and looks at the books after each event.
+fn keep_books(settings: &[String], architecture: Architecture, terminals: u16, seed: u64) -> Result<(), TestCaseError> {
+    let scenario = scenario(settings);
+    let users = scenario.users.clone().expect("there are users");
+    let client = |number: u16| {
+        Client::user(number, Servers::of(number.into(), 1), User::new(&users.model, seed, u32::from(number)))
+    };
+    let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
+    let (meter, metrics) = (Meter::of_load(Duration::ZERO), Metrics::new(Instant::START));
+    let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
+    let mut largest = 0;
+    while world.step().expect("connections can be opened").is_some_and(|at| at < Instant::START + users.duration) {
+        check(world.network_mut())?;
+        largest = largest.max(world.network().held());
+    }
+    prop_assert!(largest > 0, "something was on its way");
+    Ok(())
+}
+
+/// Each architecture over each way to share the way up; the drawn cases below vary the rest.
+#[test]
+fn the_books_are_right_for_every_architecture_over_every_scheme() {
+    for &architecture in Architecture::ALL {
+        for scheme in ["dedicated", "tdma", "dama", "cfdama", "slotted-aloha", "aloha-periodic"] {
+            for (profile, more) in [("bsd-1997", "prefetch.at=gateway"), ("linux", "prefetch.at=terminal")] {
+                let settings = [
+                    "users.model=zhou-2004, think = exponential mean=1s",
+                    "users.duration=8 s",
+                    "users.warm_up=0 s",
+                    "access.terminals=4",
+                    "link.down.queue=6 packets",
+                    "link.up.loss=2 %",
+                    "link.down.duplication=2 %",
+                    "wan.loss=1 %",
+                    more,
+                    &format!("tcp.profile={profile}"),
+                    &format!("access.scheme={scheme}"),
+                ]
+                .map(str::to_owned);
+                keep_books(&settings, architecture, 4, 11)
+                    .unwrap_or_else(|problem| panic!("{architecture} over {scheme}: {problem}"));
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn bytes_are_delivered_dropped_or_held_at_any_instant(
-        profile in select(vec!["rfc", "linux"]),
-        scheme in select(vec!["dedicated", "tdma", "cfdama", "slotted-aloha", "aloha-periodic"]),
+        profile in select(vec!["rfc", "linux", "bsd-1997"]),
+        scheme in select(vec!["dedicated", "tdma", "dama", "cfdama", "slotted-aloha", "aloha-periodic"]),
         discipline in select(vec!["drop-tail", "codel", "fq-codel", "fair-queue", "priority"]),
         multicast in 0_u32..3,
         architecture in select(Architecture::ALL.to_vec()),
-        version in select(vec!["1.0", "1.1", "2", "3"]),
+        version in select(vec!["1.0", "1.1", "1.1-pipelined", "2", "3"]),
         dns in select(vec!["none", "near", "far"]),
         terminals in 2_u16..9,
         percent in prop::array::uniform4(0_u32..6),
@@ -78,17 +124,6 @@ proptest! {
             "lan.rate=1 Mbit/s".to_owned(),
         ];
         settings.extend((multicast > 0).then(|| format!("multicast.rate={multicast} Mbit/s")));
-        let scenario = scenario(&settings);
-        let users = scenario.users.clone().expect("there are users");
-        let client = |number: u16| Client::user(number, Servers::of(number.into(), 1), User::new(&users.model, seed, u32::from(number)));
-        let chain = Chain::of(architecture, scenario.prefetch_at).carrying(&scenario.http);
-        let (meter, metrics) = (Meter::of_load(Duration::ZERO), Metrics::new(Instant::START));
-        let mut world = World::new((&scenario, chain), seed, (0..terminals).map(client).collect(), meter, metrics);
-        let mut largest = 0;
-        while world.step().expect("connections can be opened").is_some_and(|at| at < Instant::START + users.duration) {
-            check(world.network_mut())?;
-            largest = largest.max(world.network().held());
-        }
-        prop_assert!(largest > 0, "something was on its way");
+        keep_books(&settings, architecture, terminals, seed)?;
     }
 }

@@ -310,6 +310,7 @@ impl Slot {
 mod tests {
     use super::*;
     use crate::page_load;
+    use crate::replications::Watch;
     use farhop_recording::replay::verify_log;
     use farhop_results::Architecture;
     use std::sync::Mutex;
@@ -335,7 +336,9 @@ mod tests {
         let files = TraceFiles { packets: Box::new(packets.clone()), ..TraceFiles::nowhere() };
         let most = 3_000_000;
         let slot = Slot::new(Tracer::bounded(&scenario, files, most));
-        let outcome = page_load::load(&scenario, Architecture::Direct, (1, 0), &slot, &mut |_| {}).expect("it loads");
+        let mut goes_on = |_| true;
+        let outcome = page_load::load(&scenario, Architecture::Direct, (1, 0), &slot, &mut Watch::alone(&mut goes_on));
+        let outcome = outcome.expect("it loads").expect("nobody has given it up");
         let summary = slot.into_summary().expect("there is a trace");
         let end = (summary.end - Instant::START).as_secs_f64();
         let (takes, told) = (outcome.load.page_load_s, summary.problem.expect("it is not whole"));

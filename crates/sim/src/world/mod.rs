@@ -218,11 +218,13 @@ impl<'a> World<'a> {
     /// Refuses to eat all memory, and to go on for ever at one instant, for which it looks every so many events: a million users may begin
     /// within a second.
     #[inline]
-    pub(crate) fn check_size(&mut self) -> Result<(), SimError> {
-        if self.event_count.is_multiple_of(EVENTS_BETWEEN_LOOKS) { self.compare_size() } else { Ok(()) }
+    ///
+    /// Returns whether it takes more than its share if so many simulations may take together what one may.
+    pub(crate) fn check_size(&mut self, sharers: usize) -> Result<bool, SimError> {
+        if self.event_count.is_multiple_of(EVENTS_BETWEEN_LOOKS) { self.compare_size(sharers) } else { Ok(false) }
     }
 
-    fn compare_size(&mut self) -> Result<(), SimError> {
+    fn compare_size(&mut self, sharers: usize) -> Result<bool, SimError> {
         let passed = self.now - Instant::START;
         self.at_once = if self.now > self.looked { 0 } else { self.at_once + EVENTS_BETWEEN_LOOKS };
         self.looked = self.now;
@@ -233,7 +235,7 @@ impl<'a> World<'a> {
         } else if self.network.held() > MOST_HELD {
             Err(SimError::TooManyHeld(passed))
         } else {
-            Ok(())
+            Ok(self.legs.len() * sharers > MOST_LEGS || self.network.held() * sharers > MOST_HELD)
         }
     }
 
