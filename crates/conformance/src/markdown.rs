@@ -88,13 +88,26 @@ fn limits(text: &mut String, points: &[&Outcome]) {
     let _ = writeln!(
         text,
         "- limits of the simulator's errors: without loss {} in the middle and {} at any point; with losses intervals overlap or means are \
-         within {}: {}{}",
-        percent(MEDIAN_LIMIT),
-        percent(LARGEST_LIMIT),
-        percent(LIMIT_OF_MEANS),
-        wide.map_or_else(String::new, |median| format!("the median {} is beyond, ", percent(median))),
-        if names.is_empty() { "all points are within".to_owned() } else { format!("beyond are {}", names.join(", ")) },
+         within {}: {}",
+        whole_percent(MEDIAN_LIMIT),
+        whole_percent(LARGEST_LIMIT),
+        whole_percent(LIMIT_OF_MEANS),
+        beyond(&names, wide),
     );
+}
+
+/// What is beyond its limit: these points, the median.
+fn beyond(names: &[String], median: Option<f64>) -> String {
+    let points = match names {
+        [] => "no point is beyond".to_owned(),
+        [one] => format!("beyond is {one}"),
+        many => format!("beyond are {}", many.join(", ")),
+    };
+    match median {
+        None => points,
+        Some(median) if names.is_empty() => format!("{points}, but the median of {} is", percent(median)),
+        Some(median) => format!("{points}, and the median of {}", percent(median)),
+    }
 }
 
 impl Agreement {
@@ -137,7 +150,13 @@ fn summary(
     let random: Vec<&Agreement> = agreements.iter().filter(|agreement| agreement.overlap.is_some()).collect();
     if !random.is_empty() {
         let good = random.iter().filter(|agreement| agreement.is_close());
-        let _ = write!(text, "; intervals overlap or means are within 10 % in {} of {}", good.count(), random.len());
+        let _ = write!(
+            text,
+            "; intervals overlap or means are within {} in {} of {}",
+            whole_percent(LIMIT_OF_MEANS),
+            good.count(),
+            random.len()
+        );
     }
     text.push('\n');
 }
@@ -199,6 +218,10 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 fn signed(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
@@ -226,10 +249,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("- simulated, with losses: 1 of 1 points, median error 0.0 %, largest 0.0 %; intervals overlap or means are within 10 % in 1 of 1\n"), "{text}");
-        assert!(
-            text.contains("means are within 10.0 %: the median 5.0 % is beyond, all points are within\n"),
-            "{text}"
-        );
+        assert!(text.contains("means are within 10 %: no point is beyond, but the median of 5.0 % is\n"), "{text}");
         assert!(text.contains("| 2.000 | 2.200 | +10.0 % | 1.900 | -5.0 % |"), "{text}");
         assert!(text.contains("- knows no losses: point-7\n"), "{text}");
         assert!(
@@ -242,6 +262,6 @@ mod tests {
         let line = "- simulated, without loss: 2 of 2 points, median error 7.5 %, largest 10.0 % (5.0 % among the 1 whose loads do \
                     not differ); intervals overlap or means are within 10 % in 1 of 1\n";
         assert!(text.contains(line), "{text}");
-        assert!(text.contains("means are within 10.0 %: the median 7.5 % is beyond, beyond are case-2\n"), "{text}");
+        assert!(text.contains("means are within 10 %: beyond is case-2, and the median of 7.5 %\n"), "{text}");
     }
 }

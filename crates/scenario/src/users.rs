@@ -12,7 +12,7 @@ const MOST_USERS: u64 = 1_000_000;
 const DURATION: Duration = Duration::from_secs(3600);
 const WARM_UP: Duration = Duration::from_secs(300);
 /// A twentieth.
-const PRECISION: Option<Probability> = Probability::new(0.05);
+const PRECISION: Probability = Probability::new(0.05).expect("it is below one");
 /// A year.
 const LONGEST: Duration = Duration::from_secs(8784 * 3600);
 
@@ -22,8 +22,8 @@ pub(crate) fn read(document: &Document, terminals: u16) -> Result<Option<Users>,
     let per_terminal = document.get("users.per_terminal", |text| number(text, 1, MOST_USERS))?.unwrap_or(1);
     let duration = document.get("users.duration", time)?.unwrap_or(DURATION);
     let warm_up = document.get("users.warm_up", time)?.unwrap_or(WARM_UP);
-    let precision = document.get("users.precision", str::parse::<Probability>)?.or(PRECISION);
-    let (Some(model), Some(precision)) = (model, precision) else {
+    let precision = document.get("users.precision", str::parse::<Probability>)?.unwrap_or(PRECISION);
+    let Some(model) = model else {
         let is_given = ["users", "users.per_terminal", "users.duration", "users.warm_up", "users.precision"]
             .iter()
             .any(|key| document.has(key));

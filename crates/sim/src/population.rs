@@ -78,11 +78,14 @@ pub(crate) struct Case<'a> {
 /// Runs replication number `run`, watched in virtual time.
 fn replicate(case: &Case<'_>, seed: u64, run: u32, watch: &mut Watch<'_, Duration>) -> Replicated<Replication> {
     let Case { scenario, users, trace, .. } = *case;
+    let (each, terminals) = shared(case);
+    watch.expects(each.max(users.per_terminal as usize).saturating_mul(terminals));
     let mut world = world(case, seed, clients(scenario, users, seed));
     world.begin_trace(trace.take(run));
     let result = go(&mut world, users, watch);
     trace.put(world.end_trace());
     drop(world);
+    watch.has_ended();
     let Some((mut replication, stay)) = result? else { return Ok(None) };
     crowd::judge(case, seed, stay, &mut replication);
     replication.is_overloaded = report::is_overloaded(scenario, users, &replication);

@@ -1,10 +1,10 @@
 //! The same with other seeds, on all cores, until it has been done often enough.
 //!
 //! Which replications count follows from their results in order, never from which thread was faster. Of those that come to take more
-//! than their share of what one may take ([`World::check_size`]) one goes on at a time, and the others wait for it: all together take no more than twice
-//! that, however many cores there are.
+//! than their share of what one may take ([`World::check_size`]) one goes on at a time, and the others wait for it: all together hold no more than twice
+//! as many connections and packets, however many cores there are.
 
-use crate::error::SimError;
+use crate::error::{MOST_LEGS, SimError};
 use crate::world::World;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
@@ -53,13 +53,31 @@ impl<'a, At> Watch<'a, At> {
         (self.tell)(at)
     }
 
+    /// It is going to have so many connections, or users who will: waits for its turn to be large, if that is more than its share.
+    pub(crate) fn expects(&mut self, connections: usize) {
+        if connections.saturating_mul(self.sharers) > MOST_LEGS {
+            self.wait();
+        }
+    }
+
+    /// What it took is free again: others may be large.
+    pub(crate) fn has_ended(&mut self) {
+        self.turn = None;
+    }
+
+    fn wait(&mut self) {
+        if self.turn.is_none() {
+            self.turn = self.turns.map(|turns| turns.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
     /// Looks at what it has grown to, and waits for its turn to be large.
     ///
     /// # Errors
     /// It has grown larger than any may be.
     pub(crate) fn check_size(&mut self, world: &mut World<'_>) -> Result<(), SimError> {
-        if world.check_size(self.sharers)? && self.turn.is_none() {
-            self.turn = self.turns.map(|turns| turns.lock().unwrap_or_else(PoisonError::into_inner));
+        if world.check_size(self.sharers)? {
+            self.wait();
         }
         Ok(())
     }
@@ -156,6 +174,7 @@ impl<F> Work<F> {
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
 
     fn plan<T>(threads: usize, known: Vec<T>, most: u32) -> Plan<T> {
         Plan { threads, known, most }
@@ -181,9 +200,10 @@ mod tests {
         for threads in [1, 2, 7] {
             let fails = |number: u32, _: &mut Watch<'_, ()>| match number {
                 0 | 2 => Ok(Some(number)),
-                _ => Err(SimError::TooManyPackets),
+                _ => Err(SimError::OutOfPatience(Duration::from_secs(number.into()))),
             };
-            assert_eq!(run(plan(threads, Vec::new(), 5), fails, all, &mut |_, ()| {}), Err(SimError::TooManyPackets));
+            let first = SimError::OutOfPatience(Duration::from_secs(1));
+            assert_eq!(run(plan(threads, Vec::new(), 5), fails, all, &mut |_, ()| {}), Err(first));
             let two = |results: &Results<u32>| results[0].is_some().then_some(1);
             assert_eq!(run(plan(threads, Vec::new(), 5), fails, two, &mut |_, ()| {}), Ok(vec![0]));
         }
@@ -202,6 +222,39 @@ mod tests {
         };
         let first = |results: &Results<u32>| results[0].is_some().then_some(1);
         assert_eq!(run(plan(3, Vec::new(), 100), one, first, &mut |_, ()| {}), Ok(vec![0]));
-        assert!(begun.into_inner() <= 3);
+        assert!(begun.into_inner() <= 4, "whoever has done the first may begin another before it is told");
+    }
+
+    #[test]
+    fn large_ones_take_turns() {
+        let most_at_once = |connections: usize, threads: usize| {
+            let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let one = |_: u32, watch: &mut Watch<'_, ()>| {
+                watch.expects(connections);
+                most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                // Long enough for others to come, if they may.
+                (0..1000).for_each(|_| std::thread::yield_now());
+                now.fetch_sub(1, Ordering::Relaxed);
+                watch.has_ended();
+                Ok(Some(()))
+            };
+            assert_eq!(run(plan(threads, Vec::new(), 12), one, all, &mut |_, ()| {}), Ok(vec![(); 12]));
+            most.into_inner()
+        };
+        assert_eq!(most_at_once(MOST_LEGS / 4 + 1, 4), 1);
+        assert!((1..=4).contains(&most_at_once(MOST_LEGS / 4, 4)));
+        assert_eq!(most_at_once(MOST_LEGS, 1), 1);
+    }
+
+    #[test]
+    fn a_share_is_one_of_as_many_as_run() {
+        let turns = Mutex::default();
+        let waits = |sharers, connections| {
+            let mut goes_on = |()| true;
+            let mut watch = Watch { tell: &mut goes_on, sharers, turns: Some(&turns), turn: None };
+            watch.expects(connections);
+            watch.turn.is_some()
+        };
+        assert!(waits(4, MOST_LEGS / 4 + 1) && !waits(4, MOST_LEGS / 4) && !waits(1, MOST_LEGS));
     }
 }

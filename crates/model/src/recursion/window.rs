@@ -560,6 +560,7 @@ mod tests {
             window.size
         };
         assert!((140 * MSS..142 * MSS).contains(&after(2000)), "{}", after(2000));
+        assert_eq!(after(2000), after(200_000));
         let mut decayed = Window::new(Congestion::Reno, (MSS, 200 * MSS), ByteCounting::Unlimited, true);
         decayed.on_loss(80 * MSS);
         decayed.size = 100 * MSS;

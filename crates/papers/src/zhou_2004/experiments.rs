@@ -279,7 +279,7 @@ fn less_return_traffic(
     }
 }
 
-/// What the link's queues drop (the abstract, §IV-C, §VII).
+/// What the link drops, where nothing is lost at random: what finds no room (the abstract, §IV-C, §VII).
 fn no_losses(reproduction: &mut Reproduction, tcps: &[(&str, &Vec<Found<Population>>)], rwbp: &[Found<Population>]) {
     for ((transport, mac), [tcp, rwbp]) in beside_rwbp(tcps, rwbp) {
         let text = format!("RWBP loses nothing to congestion under {mac}, where {transport} does");

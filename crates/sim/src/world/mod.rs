@@ -217,9 +217,12 @@ impl<'a> World<'a> {
 
     /// Refuses to eat all memory, and to go on for ever at one instant, for which it looks every so many events: a million users may begin
     /// within a second.
-    #[inline]
     ///
     /// Returns whether it takes more than its share if so many simulations may take together what one may.
+    ///
+    /// # Errors
+    /// It takes more than one may.
+    #[inline]
     pub(crate) fn check_size(&mut self, sharers: usize) -> Result<bool, SimError> {
         if self.event_count.is_multiple_of(EVENTS_BETWEEN_LOOKS) { self.compare_size(sharers) } else { Ok(false) }
     }
