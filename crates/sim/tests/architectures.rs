@@ -94,9 +94,13 @@ fn rwbp_drops_nothing_and_keeps_its_peak_rate() {
 
 #[test]
 fn rwbp_drops_nothing_on_the_way_up() {
-    for scheme in ["cfdama", "aloha-periodic", "slotted-aloha"] {
+    let schemes = ["tdma", "dama", "cfdama", "aloha-periodic", "slotted-aloha"];
+    let beside = ["multicast.rate=none", "multicast.rate=500 kbit/s"];
+    for (scheme, multicast) in schemes.into_iter().flat_map(|scheme| beside.map(|multicast| (scheme, multicast))) {
         let assignments = [
             "run.architectures=rwbp",
+            "link.down.discipline=priority",
+            multicast,
             "users.model=zhou-2004",
             "users.per_terminal=3",
             "users.duration=3 min",
@@ -109,7 +113,7 @@ fn rwbp_drops_nothing_on_the_way_up() {
         ];
         let simulation = simulate(&scenario("rwbp-128", &assignments), 1);
         let note = row(&simulation, Architecture::Rwbp).note.as_deref().unwrap_or_default();
-        assert!(note.contains("the link dropped 0 packets"), "{scheme}: {note}");
+        assert!(note.contains("the link dropped 0 packets"), "{scheme}, {multicast}: {note}");
     }
 }
 
@@ -224,6 +228,25 @@ fn a_gateway_makes_room_for_the_rest_of_a_head() {
     ];
     let simulation = simulate(&scenario("demo", &settings), 1);
     assert_eq!((simulation.rows.len(), &simulation.gaps[..]), (1, &[][..]), "pages end");
+}
+
+/// zhou-2004 §III: a link that is full holds back its gateway, and that the server: what waits between them does not grow with what is asked for.
+#[test]
+fn rwbp_holds_back_the_server() {
+    let load = |megabytes: u64| {
+        let size = format!("page.size={megabytes} MB");
+        let link = ["link.down.rate=1 Mbit/s", "link.down.queue=60 kB", "wan.rate=100 Mbit/s", "lan.rate=100 Mbit/s"];
+        let page = ["page.objects=1", "http.connections=1", "run.runs=1", "tcp.profile=rfc", "tcp.max_window=64 kB"];
+        let mut simulation =
+            simulate(&scenario("demo", &[&link[..], &page, &["run.architectures=rwbp", &size]].concat()), 1);
+        let needs = simulation.loads.remove(0).needs.expect("it is simulated");
+        assert_eq!(needs.dropped, 0);
+        (needs.peaks.peak_queue_down_bytes, needs.peaks.peak_gateway_buffer_bytes.expect("there are relays"))
+    };
+    let [(_, short), (queued, long)] = [2, 10].map(load);
+    assert!(queued < 3000, "the link is asked for what it can take: {queued} B waited");
+    // What the server's window lets come, and a packet.
+    assert!(short == long && long <= 64_000 + 1500, "the gateway holds {short} B of 2 MB and {long} B of 10 MB");
 }
 
 /// Who hears of a queue by marks loses nothing in it (RFC 3168), whatever the profile.

@@ -10,6 +10,7 @@ use farhop_sim::{TraceFiles, simulate, simulate_traced};
 use memory::Memory;
 use opening::scenario;
 use proptest::prelude::*;
+use proptest::sample::select;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -150,15 +151,16 @@ proptest! {
     fn nothing_of_rwbp_finds_a_full_queue(
         (rate, queue, in_packets) in (200_u64..4000, 4_u64..200, any::<bool>()),
         (multicast, packet) in (prop::option::of(0.05..0.9), 100_u64..1500),
-        (is_first, up, down) in (any::<bool>(), 1_u64..10, 0_u64..4),
+        (discipline, up, down) in (select(vec!["priority", "drop-tail", "fair-queue"]), 1_u64..10, 0_u64..4),
+        scheme in select(vec!["dedicated", "tdma", "dama", "cfdama", "aloha-periodic"]),
     ) {
         let mut assignments = vec![
             "run.architectures=rwbp".to_owned(),
             format!("link.down.rate={rate} kbit/s"),
             if in_packets { format!("link.down.queue={queue} packets") } else { format!("link.down.queue={queue} kB") },
-            format!("link.down.discipline={}", if is_first { "priority" } else { "drop-tail" }),
+            format!("link.down.discipline={discipline}"),
             "access.terminals=12".to_owned(),
-            "access.scheme=dedicated".to_owned(),
+            format!("access.scheme={scheme}"),
             "users.model=zhou-2004, sizes = fixed".to_owned(),
             "users.duration=60 s".to_owned(),
             "users.warm_up=0 s".to_owned(),
