@@ -78,6 +78,9 @@ const LIMIT_OF_MEANS: f64 = 0.1;
 /// Which points the simulator misses by more than it is allowed to.
 fn limits(text: &mut String, points: &[&Outcome]) {
     let agreement = |outcome: &Outcome| outcome.agreement(&outcome.simulated);
+    if points.iter().all(|outcome| agreement(outcome).is_none()) {
+        return;
+    }
     let of = |random: bool| points.iter().copied().filter(move |outcome| outcome.point().is_random() == random);
     let errors = Sample::new(of(false).filter_map(agreement).map(|agreement| agreement.error.abs()));
     let wide = errors.median().filter(|median| *median > MEDIAN_LIMIT);

@@ -65,7 +65,7 @@ pub(crate) struct Replayed {
     pub(crate) hops: u64,
 }
 
-/// Makes the requests of `log`; `heard` is told of virtual time, and when the last request comes.
+/// Makes the requests of `log`, watched in virtual time, with that of the last request beside it.
 pub(crate) fn replay(
     (scenario, log): (&Scenario, &Log),
     chain: Chain,

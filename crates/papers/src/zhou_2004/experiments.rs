@@ -405,7 +405,7 @@ mod tests {
         assert!(bytes(&rwbp) < 0.95 * bytes(&tcp), "{} of {}", bytes(&rwbp), bytes(&tcp));
     }
 
-    /// The claims that hold in two minutes already, each with its parts of the text.
+    /// The claims that hold in two minutes already.
     #[test]
     fn every_transport_over_every_scheme_has_its_place_in_the_figures() {
         let mut silent = |_: &str| {};
