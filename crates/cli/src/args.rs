@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// A packet-level run in virtual time
     Simulate(Simulate),
     /// Load the page for real over the emulated link, through each architecture
-    Measure(Run),
+    Measure(Measure),
     /// Run a command behind the emulated link, as the client; the scenario's page is at http://server/
     Emulate(Emulate),
     /// A paper's tables, figures and claims by its formulas and by simulation, ours beside the published numbers
@@ -88,6 +88,15 @@ pub(crate) struct Run {
     /// Keep the run in this folder: resolved scenario, results, report; compare always does [its default: out/SCENARIO]
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Measure {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Instead print how long this machine's hosts take to get to packets at the pace of the scenario's link, for --set tcp.host_times=
+    #[arg(long, conflicts_with_all = ["json", "out"])]
+    pub(crate) host_times: bool,
 }
 
 #[derive(Debug, ClapArgs)]

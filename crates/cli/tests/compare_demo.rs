@@ -12,11 +12,17 @@ fn page_load_s(results: &Value, architecture: &str, source: &str, state: &str) -
         .expect("a number")
 }
 
+/// Whether nothing can be emulated here, which is said.
+fn is_skipped() -> bool {
+    let Err(reason) = farhop_emu::availability() else { return false };
+    assert!(std::env::var_os("FARHOP_REQUIRE_ROOT_TESTS").is_none(), "{reason}");
+    eprintln!("skipped: {reason}");
+    true
+}
+
 #[test]
 fn compare_demo_predicts_simulates_and_measures() {
-    if let Err(reason) = farhop_emu::availability() {
-        assert!(std::env::var_os("FARHOP_REQUIRE_ROOT_TESTS").is_none(), "{reason}");
-        eprintln!("skipped: {reason}");
+    if is_skipped() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -57,4 +63,33 @@ fn compare_demo_predicts_simulates_and_measures() {
 
     let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(report.contains("<svg") && !report.contains("src=\"http") && !report.contains("href=\"http"));
+}
+
+#[test]
+fn this_machines_hosts_are_listened_to_and_simulated() {
+    if is_skipped() {
+        return;
+    }
+    let farhop = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_farhop")).args(args).output().expect("the program starts");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let link = ["--set", "link.down.rate=5 Mbit/s", "--set", "link.down.delay=20 ms", "--set", "link.up.delay=20 ms"];
+    let listen = ["measure", "demo", "--host-times", "--set", "run.runs=1"];
+    let table = farhop(&[&listen[..], &link[..]].concat());
+    let times = farhop_scenario::host_times::parse(&table).expect("a table");
+    // A full packet every 2.4 ms and acknowledgements of two of them: how long each takes is the machine's affair, but it is no time of a wire.
+    let heard = &times.pauses()[1];
+    let [least, middle, most] = [0, 500, 1000].map(|share| heard.at(share).as_nanos());
+    assert!(0 < least && least < middle && middle < most && most <= 1_000_000, "{table}");
+    assert_ne!(times, farhop_scenario::KernelTimes::quiet());
+    let given = format!("tcp.host_times={table}");
+    let simulate = ["simulate", "demo", "--json", "--set", "run.architectures=direct", "--set", "run.runs=1"];
+    let load = |more: &[&str]| {
+        let results: Value = serde_json::from_str(&farhop(&[&simulate[..], more].concat())).expect("one JSON object");
+        page_load_s(&results, "direct", "simulated", "cold")
+    };
+    let (quiet, here) = (load(&[]), load(&["--set", &given]));
+    assert!(quiet != here && (quiet - here).abs() < 0.1 * quiet, "{quiet} {here}");
 }

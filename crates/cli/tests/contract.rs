@@ -78,6 +78,8 @@ fn bad_files_and_flags_exit_with_2_and_one_error() {
         (vec!["check", "demo", "--set", "link.down.loss.entr=1%"], "link.down.loss"),
         (vec!["simulate", "demo", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
         (vec!["conformance", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
+        (vec!["check", "demo", "--set", "tcp.host_times=slow"], "accepted: \"quiet\", or lines such as"),
+        (vec!["measure", "demo", "--host-times", "--json"], "cannot be used with"),
         (vec!["log", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
     ];
     for (args, expected) in cases {

@@ -8,6 +8,7 @@ pub mod client;
 pub mod origin;
 
 mod accelerator;
+mod answers;
 mod catalogue;
 mod crosscheck;
 mod digest;
@@ -19,6 +20,7 @@ mod samples;
 mod service;
 mod session;
 
+pub use answers::{Answers, answers};
 pub use crosscheck::{Crosscheck, crosscheck};
 pub use error::{MeasureError, ResponseProblem};
 pub use keys::Keys;

@@ -9,6 +9,7 @@
 mod brief;
 mod error;
 mod files;
+pub mod host_times;
 mod log;
 mod multicast;
 mod network;
@@ -41,7 +42,9 @@ pub use farhop_link::{
     Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
     Trace, TraceEnd, TraceError, TraceRecord,
 };
-pub use farhop_tcp::{ByteCounting, Congestion, FirstAck, HEADER_BYTES, Profile, TcpConfig};
+pub use farhop_tcp::{
+    AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, KernelTimes, Profile, TcpConfig, sending_time,
+};
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{
     CONNECT_BYTES, DNS_ANSWER_BYTES, DNS_QUERY_BYTES, Dns, Flights, HTTP2_FRAME_BYTES, HttpConfig, HttpVersion,

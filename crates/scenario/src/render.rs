@@ -1,5 +1,6 @@
 //! A resolved scenario as TOML: every value written out, the page included.
 
+use crate::host_times;
 use crate::multicast::Multicast;
 use crate::resolve::{USUAL_MULTIPLEXED_CONNECTIONS, USUAL_RWBP_ACK_EVERY};
 use crate::scenario::{PrefetchSide, RwbpSettings, Scenario};
@@ -55,6 +56,7 @@ impl Scenario {
                 ("sack", quoted(spell(words::SWITCH, &tcp.sack))),
                 ("ecn", quoted(spell(words::SWITCH, &tcp.ecn))),
                 ("byte_counting", byte_counting(tcp.byte_counting)),
+                ("host_times", text(&host_times::format(&tcp.host_times))),
             ],
         )
     }
@@ -202,6 +204,11 @@ fn comments(notes: &[String]) -> String {
 /// A text of several lines.
 fn block(text: &str) -> String {
     format!("\"\"\"\n{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// A word, or several lines.
+fn text(text: &str) -> String {
+    if text.contains('\n') { block(text) } else { quoted(text) }
 }
 
 fn byte_counting(counting: ByteCounting) -> String {

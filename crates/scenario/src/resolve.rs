@@ -3,7 +3,7 @@
 use crate::files::Files;
 use crate::reader::{Document, ValueError};
 use crate::scenario::{RunConfig, RwbpSettings, Scenario, typical_page};
-use crate::{log, multicast, network, users, words};
+use crate::{host_times, log, multicast, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{ByteCounting, Profile, TcpConfig};
 use farhop_units::{Bytes, ParseError, duration};
@@ -189,6 +189,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
     let sack = document.get("tcp.sack", |text| words::choose(words::SWITCH, text))?;
     let ecn = document.get("tcp.ecn", |text| words::choose(words::SWITCH, text))?;
     let byte_counting = document.get("tcp.byte_counting", byte_counting)?;
+    let host_times = document.get("tcp.host_times", host_times::parse)?;
     Ok(TcpConfig {
         congestion: congestion.unwrap_or(defaults.congestion),
         initial_window: initial_window
@@ -200,6 +201,7 @@ fn tcp(document: &Document) -> Result<TcpConfig, ValueError> {
         sack: sack.unwrap_or(defaults.sack),
         ecn: ecn.unwrap_or(defaults.ecn),
         byte_counting: byte_counting.unwrap_or(defaults.byte_counting),
+        host_times: host_times.unwrap_or_else(|| defaults.host_times.clone()),
         ..defaults
     })
 }

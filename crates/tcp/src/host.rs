@@ -28,6 +28,11 @@ const ANY_SEGMENT: Duration = Duration::from_nanos(600);
 const EACH_SEGMENT: Duration = Duration::from_nanos(1100);
 const NEXT_PIECE: Duration = Duration::from_nanos(1600);
 
+/// What a kernel takes to send so many segments of data at once, beside an acknowledgement.
+pub fn sending_time(segments: u32) -> Duration {
+    if segments == 0 { Duration::ZERO } else { ANY_SEGMENT + EACH_SEGMENT * segments }
+}
+
 /// One endpoint's host.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -116,7 +121,7 @@ impl Sender {
         let piece = self.batch_circumstances().most(room).max(1);
         let at_once = if self.congestion.pacing_rate().is_some() { piece } else { room };
         let count = |number: u64| u32::try_from(number).unwrap_or(PIECE);
-        ANY_SEGMENT + EACH_SEGMENT * count(at_once) + NEXT_PIECE * count(at_once.div_ceil(piece) - 1)
+        sending_time(count(at_once)) + NEXT_PIECE * count(at_once.div_ceil(piece) - 1)
     }
 
     /// How long it takes until the program runs that has something to send.
@@ -156,7 +161,7 @@ pub(crate) fn octaves(dice: &mut Dice, least: u64, halves: u32) -> u64 {
     octave + ((octave * (drawn & ((1 << PARTS) - 1))) >> PARTS)
 }
 
-fn as_nanos(span: Duration) -> u64 {
+pub(crate) fn as_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 

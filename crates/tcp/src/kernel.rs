@@ -15,56 +15,144 @@
 //!
 //! Both ends' hosts share a processor there, as they do on one machine: whoever owns these kernels lets one get to a packet after the other has, and
 //! pacing timers wait for both. Where packets fall due at both ends at nearly the same time that is 10 to 25 µs.
+//!
+//! All of this is of a quiet machine. On another one, or in another hour, the same answers may take twice as long, and some of them ten times, and
+//! means of loads whose queues are short follow that: so these times are an input like a rate ([`KernelTimes`]), which can be measured.
 
 use crate::Segment;
-use crate::host::draw;
+use crate::host::{as_nanos, draw};
 use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use thiserror::Error;
 
-/// How long it takes: of how many in 64 packets no longer than so many ns, from the one before on.
-type Shares = [(u64, [u64; 2]); 6];
-/// So soon after another, and later.
-const SOON: Duration = Duration::from_millis(1);
-const TAKES: [Shares; 2] = [
-    [
-        (6, [8500, 10_000]),
-        (16, [10_000, 10_600]),
-        (48, [10_600, 10_900]),
-        (58, [10_900, 11_300]),
-        (63, [11_300, 15_000]),
-        (64, [15_000, 40_000]),
-    ],
-    [
-        (6, [9000, 10_500]),
-        (32, [10_500, 11_000]),
-        (54, [11_000, 11_800]),
-        (60, [11_800, 13_500]),
-        (63, [13_500, 20_000]),
-        (64, [20_000, 36_000]),
-    ],
+/// What a quiet machine takes, so many ms after the packet before, at most in so many of a thousand cases, in ns.
+const QUIET: [(u64, &[(u32, u64)]); 7] = [
+    (0, &[(0, 8500), (94, 10_000), (250, 10_600), (750, 10_900), (906, 11_300), (984, 15_000), (1000, 40_000)]),
+    (1, &[(0, 9000), (94, 10_500), (500, 11_000), (844, 11_800), (938, 13_500), (984, 20_000), (1000, 36_000)]),
+    (10, &[(0, 10_000), (1000, 18_000)]),
+    (30, &[(0, 11_000), (1000, 26_000)]),
+    (60, &[(0, 13_000), (1000, 42_000)]),
+    (120, &[(0, 20_000), (1000, 55_000)]),
+    (300, &[(0, 45_000), (1000, 105_000)]),
 ];
 /// And what each takes that waits behind another.
 const BEHIND_ANOTHER: Duration = Duration::from_nanos(300);
-/// After so many ms without a packet it takes this long, at least and at most.
-const AFTER_PAUSE: [(u64, [Duration; 2]); 5] = [
-    (10, micros([10, 18])),
-    (30, micros([11, 26])),
-    (60, micros([13, 42])),
-    (120, micros([20, 55])),
-    (300, micros([45, 105])),
-];
-/// For a SYN, and for what answers it; after a pause, and after a long one.
+/// For a SYN, and for what answers it; at work, after a pause of [`RESTS`], and after a longer one.
 const OPENING: [[Duration; 2]; 3] = [micros([12, 25]), micros([19, 52]), micros([64, 120])];
 const OPENED: [[Duration; 2]; 3] = [micros([14, 23]), micros([16, 50]), micros([41, 80])];
+const RESTS: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(300)];
 
 const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
     [Duration::from_micros(least), Duration::from_micros(most)]
 }
 
+/// How long it takes after a pause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AfterPause {
+    /// The packet before came longer ago than this.
+    pub pause: Duration,
+    /// Of a thousand packets so many take no longer than that; between two of these all times are as likely.
+    pub quantiles: Vec<(u32, Duration)>,
+}
+
+impl AfterPause {
+    /// The longest time of so many of a thousand.
+    pub fn at(&self, share: u32) -> Duration {
+        let place = self.quantiles.partition_point(|(up_to, _)| *up_to <= share);
+        let (Some(&(from, least)), Some(&(to, most))) =
+            (self.quantiles.get(place.max(1) - 1), self.quantiles.get(place))
+        else {
+            return self.quantiles.last().map_or(Duration::ZERO, |(_, time)| *time);
+        };
+        let within = u64::from(share - from) * as_nanos(most - least) / u64::from(to - from);
+        least + Duration::from_nanos(within)
+    }
+}
+
+/// How long a host's kernel takes until it gets to a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelTimes(Arc<[AfterPause]>);
+
+/// Why times are none of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum KernelTimesError {
+    /// Pauses are not in order, or the first is not none.
+    #[error("pauses must begin at 0 and grow")]
+    Pauses,
+    /// Shares are not in order, or not from nothing to all.
+    #[error("shares must grow from 0 to 100 %")]
+    Shares,
+    /// More packets would take less, or some take longer than [`KernelTimes::LONGEST`].
+    #[error("times must not fall along a line, nor be longer than 1 s")]
+    Times,
+}
+
+impl KernelTimes {
+    /// All of a thousand.
+    pub const ALL: u32 = 1000;
+    /// No kernel takes longer.
+    pub const LONGEST: Duration = Duration::from_secs(1);
+
+    /// Of the longest of these pauses that is over when a packet comes.
+    ///
+    /// # Errors
+    /// Pauses, shares or times are not in order.
+    pub fn new(pauses: Vec<AfterPause>) -> Result<Self, KernelTimesError> {
+        let grow = |pair: &[AfterPause]| pair[0].pause < pair[1].pause;
+        if pauses.first().is_none_or(|first| !first.pause.is_zero()) || !pauses.windows(2).all(grow) {
+            return Err(KernelTimesError::Pauses);
+        }
+        for AfterPause { quantiles, .. } in &pauses {
+            let ends = [quantiles.first(), quantiles.last()].map(|end| end.map(|(share, _)| *share));
+            if ends != [Some(0), Some(Self::ALL)] || !quantiles.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+                return Err(KernelTimesError::Shares);
+            }
+            let is_long = quantiles.iter().any(|(_, time)| *time > Self::LONGEST);
+            if is_long || !quantiles.windows(2).all(|pair| pair[0].1 <= pair[1].1) {
+                return Err(KernelTimesError::Times);
+            }
+        }
+        Ok(Self(pauses.into()))
+    }
+
+    /// Of a quiet machine: measured as this module's text says.
+    pub fn quiet() -> Self {
+        static TIMES: LazyLock<KernelTimes> = LazyLock::new(|| {
+            let quantile = |&(share, nanos): &(u32, u64)| (share, Duration::from_nanos(nanos));
+            let after = |(millis, quantiles): (u64, &[(u32, u64)])| AfterPause {
+                pause: Duration::from_millis(millis),
+                quantiles: quantiles.iter().map(quantile).collect(),
+            };
+            KernelTimes(QUIET.map(after).into())
+        });
+        TIMES.clone()
+    }
+
+    /// By pause, from none to the longest.
+    pub fn pauses(&self) -> &[AfterPause] {
+        &self.0
+    }
+
+    /// What one packet takes, so long after another.
+    fn draw(&self, dice: &mut Dice, pause: Option<Duration>) -> Duration {
+        const PARTS: u64 = 1 << 10;
+        let over = |after: &AfterPause| pause.is_none_or(|pause| pause > after.pause);
+        let quantiles = &self.0[self.0.partition_point(over).max(1) - 1].quantiles;
+        let drawn = dice.below(u64::from(Self::ALL) * PARTS);
+        let place = quantiles.partition_point(|(share, _)| u64::from(*share) * PARTS <= drawn);
+        let ((from, least), (to, most)) = (quantiles[place - 1], quantiles[place]);
+        let within = drawn - u64::from(from) * PARTS;
+        let width = u64::from(to - from) * PARTS;
+        least + Duration::from_nanos(as_nanos(most - least) * within / width)
+    }
+}
+
 /// When a host's kernel gets to packets.
 #[derive(Debug, Clone)]
 pub struct Kernel {
+    times: KernelTimes,
     dice: Dice,
     /// When it got to the last one.
     last: Option<Instant>,
@@ -72,8 +160,8 @@ pub struct Kernel {
 
 impl Kernel {
     /// Of a host; how long it takes each time is drawn from `random`.
-    pub fn new(random: Stream) -> Self {
-        Self { dice: Dice::new(random), last: None }
+    pub fn new(times: KernelTimes, random: Stream) -> Self {
+        Self { times, dice: Dice::new(random), last: None }
     }
 
     /// When it gets, or got, to the last packet.
@@ -83,28 +171,16 @@ impl Kernel {
 
     /// When it gets to `segment`, which comes now: one after the other.
     pub fn hears(&mut self, now: Instant, segment: &Segment) -> Instant {
-        let is_over = |pause: Duration| self.last.is_none_or(|last| now > last + pause);
-        let pauses = AFTER_PAUSE.iter().take_while(|(pause, _)| is_over(Duration::from_millis(*pause))).count();
-        let rest = pauses.saturating_sub(1).div_ceil(AFTER_PAUSE.len() - 2);
+        let pause = self.last.map(|last| now.since(last.min(now)));
+        let rest = RESTS.iter().take_while(|rest| pause.is_none_or(|pause| pause > **rest)).count();
         let takes = match (segment.syn, segment.acknowledgment) {
             (true, None) => draw(&mut self.dice, OPENING[rest]),
             (true, Some(_)) => draw(&mut self.dice, OPENED[rest]),
-            _ if pauses > 0 => draw(&mut self.dice, AFTER_PAUSE[pauses - 1].1),
-            _ => self.takes(&TAKES[usize::from(is_over(SOON))]),
+            _ => self.times.draw(&mut self.dice, pause),
         };
         let heard = self.last.map_or(now, |last| last + BEHIND_ANOTHER).max(now + takes);
         self.last = Some(heard);
         heard
-    }
-
-    fn takes(&mut self, shares: &Shares) -> Duration {
-        const PARTS: u32 = 10;
-        let drawn = self.dice.below(64 << PARTS);
-        let place = shares.iter().position(|(up_to, _)| drawn < up_to << PARTS).unwrap_or(0);
-        let (up_to, [least, most]) = shares[place];
-        let from = if place == 0 { 0 } else { shares[place - 1].0 };
-        let within = (drawn - (from << PARTS)) * (most - least) / (up_to - from);
-        Duration::from_nanos(least + (within >> PARTS))
     }
 }
 
@@ -123,7 +199,7 @@ mod tests {
 
     /// What it takes in ns to hear of such a segment so long after another one, a thousand times, in order.
     fn times(segment: &Segment, pause_us: u64) -> Vec<u128> {
-        let mut kernel = Kernel::new(Stream::new(1, 0));
+        let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(1, 0));
         let mut one = |round: u64| {
             let now = at((round + 1) * 1_000_000);
             kernel.hears(now, &acknowledgment());
@@ -154,11 +230,11 @@ mod tests {
         let syn = Segment { syn: true, ..Segment::default() };
         let answer = Segment { syn: true, ..acknowledgment() };
         for (segment, pause_us, [least, most]) in [
-            (acknowledgment(), 11_000, AFTER_PAUSE[0].1),
-            (acknowledgment(), 31_000, AFTER_PAUSE[1].1),
-            (acknowledgment(), 61_000, AFTER_PAUSE[2].1),
-            (acknowledgment(), 121_000, AFTER_PAUSE[3].1),
-            (acknowledgment(), 301_000, AFTER_PAUSE[4].1),
+            (acknowledgment(), 11_000, micros([10, 18])),
+            (acknowledgment(), 31_000, micros([11, 26])),
+            (acknowledgment(), 61_000, micros([13, 42])),
+            (acknowledgment(), 121_000, micros([20, 55])),
+            (acknowledgment(), 301_000, micros([45, 105])),
             (syn, 29_000, OPENING[0]),
             (syn, 31_000, OPENING[1]),
             (syn, 299_000, OPENING[1]),
@@ -174,10 +250,60 @@ mod tests {
     }
 
     #[test]
+    fn another_machine_takes_what_was_measured_there() {
+        let after = |millis, times: [u64; 3]| AfterPause {
+            pause: Duration::from_millis(millis),
+            quantiles: [0, 900, 1000].into_iter().zip(times.map(Duration::from_micros)).collect(),
+        };
+        let pauses = vec![after(0, [20, 30, 200]), after(7, [40, 50, 50])];
+        let mut kernel = Kernel::new(KernelTimes::new(pauses).expect("in order"), Stream::new(1, 0));
+        let mut takes = |pause_us: u64| {
+            let mut one = |number: u64| {
+                let now = at(number * 1_000_000 + 1_000_000);
+                let first = kernel.hears(now, &acknowledgment());
+                let comes = first + Duration::from_micros(pause_us);
+                kernel.hears(comes, &acknowledgment()).since(comes).as_micros()
+            };
+            let mut takes: Vec<u128> = (0..1000).map(&mut one).collect();
+            takes.sort_unstable();
+            takes
+        };
+        let soon = takes(6999);
+        assert!(soon[0] == 20 && (24..27).contains(&soon[450]) && (29..34).contains(&soon[900]), "{soon:?}");
+        assert!(soon[990] > 120 && soon[999] <= 200, "{soon:?}");
+        let late = takes(7001);
+        assert!(late[0] == 40 && (44..47).contains(&late[450]) && (49..=50).contains(&late[999]), "{late:?}");
+    }
+
+    #[test]
+    fn times_are_in_order() {
+        let micros = Duration::from_micros;
+        let after = |millis, quantiles: &[(u32, u64)]| AfterPause {
+            pause: Duration::from_millis(millis),
+            quantiles: quantiles.iter().map(|(share, time)| (*share, micros(*time))).collect(),
+        };
+        let all = [(0, 1), (1000, 2)];
+        let refused = |pauses: Vec<AfterPause>| KernelTimes::new(pauses).err();
+        assert_eq!(refused(vec![after(0, &all), after(1, &all)]), None);
+        let wrong_pauses = [vec![], vec![after(1, &all)], vec![after(0, &all), after(2, &all), after(2, &all)]];
+        assert!(wrong_pauses.into_iter().all(|pauses| refused(pauses) == Some(KernelTimesError::Pauses)));
+        for shares in [&[][..], &[(0, 1)], &[(0, 1), (900, 2)], &[(1, 1), (1000, 2)], &[(0, 1), (0, 1), (1000, 2)]] {
+            assert_eq!(refused(vec![after(0, shares)]), Some(KernelTimesError::Shares), "{shares:?}");
+        }
+        for times in [&[(0, 3), (1000, 2)][..], &[(0, 3), (1000, 1_000_001)]] {
+            assert_eq!(refused(vec![after(0, times)]), Some(KernelTimesError::Times), "{times:?}");
+        }
+        let quiet = KernelTimes::quiet();
+        assert_eq!(refused(quiet.pauses().to_vec()), None);
+        let half = after(0, &[(0, 10), (500, 20), (1000, 40)]);
+        assert_eq!([0, 250, 500, 750, 1000].map(|share| half.at(share)), [10, 15, 20, 30, 40].map(micros));
+    }
+
+    #[test]
     fn the_first_packet_comes_after_a_long_pause() {
         let syn = Segment { syn: true, ..Segment::default() };
         for seed in 0..20 {
-            let mut kernel = Kernel::new(Stream::new(seed, 0));
+            let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(seed, 0));
             let takes = kernel.hears(at(1000), &syn).since(at(1000));
             assert!(takes >= OPENING[2][0] && takes <= OPENING[2][1], "{takes:?}");
         }
@@ -185,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_comes_behind_another_is_not_heard_before_it() {
-        let mut kernel = Kernel::new(Stream::new(1, 0));
+        let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(1, 0));
         let heard: Vec<Instant> = (0..1000).map(|micros| kernel.hears(at(micros), &acknowledgment())).collect();
         assert!(heard.windows(2).all(|two| two[0] < two[1]), "{heard:?}");
         assert!(heard.windows(2).any(|two| two[1].since(two[0]) == BEHIND_ANOTHER), "{heard:?}");

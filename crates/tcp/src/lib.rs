@@ -54,7 +54,8 @@ pub use config::{ByteCounting, Congestion, FirstAck, HEADER_BYTES, Profile, TcpC
 pub use congestion::{CongestionControl, Controller};
 pub use endpoint::{Endpoint, Output, SenderState};
 pub use error::TcpError;
-pub use kernel::Kernel;
+pub use host::sending_time;
+pub use kernel::{AfterPause, Kernel, KernelTimes, KernelTimesError};
 pub use program::Program;
 pub use sack::{SackBlock, SackBlocks};
 pub use segment::{Codepoint, Segment, Timestamps};

@@ -1,14 +1,16 @@
 //! `farhop compare` and `measure`: engines in, one set of results out.
 
-use crate::args::{Changes, Run, ScenarioArgs, folder};
+use crate::args::{Changes, Measure, Run, ScenarioArgs, folder};
 use crate::commands::files::tell_of_page;
 use crate::commands::simulate;
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::{host, output};
 use farhop_emu as emu;
+use farhop_measure::Answers;
 use farhop_results::{Architecture, Gap, Results, SimulationCost, Source, TransferPrediction};
-use farhop_scenario::{Scenario, open};
+use farhop_scenario::{Scenario, host_times, open};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,8 +38,22 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
 }
 
 /// The real thing alone.
-pub(crate) fn measure(args: &Run) -> Result<ExitCode, CliError> {
-    single(args, Session::measure)
+pub(crate) fn measure(args: &Measure) -> Result<ExitCode, CliError> {
+    if args.host_times { host_times(&args.run.scenario) } else { single(&args.run, Session::measure) }
+}
+
+/// How long hosts take, listened to as often as the scenario's page would be loaded.
+fn host_times(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
+    let run = Session::open(args)?;
+    let mut answers = Answers::default();
+    for number in 0..run.scenario.run.runs {
+        run.progress.say(&format!("listening to hosts {}/{}", number + 1, run.scenario.run.runs));
+        answers.add(farhop_measure::answers(&run.scenario)?);
+    }
+    run.progress.say(&format!("{} answers", answers.count()));
+    run.progress.finish();
+    writeln!(std::io::stdout().lock(), "{}", host_times::format(&answers.kernel_times()).trim_end())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One engine alone.

@@ -3,7 +3,7 @@
 use super::Side;
 use crate::network::{Place, Route};
 use farhop_scenario::seeds;
-use farhop_tcp::{Endpoint, Kernel, Program, Segment, TcpConfig};
+use farhop_tcp::{Endpoint, Kernel, KernelTimes, Program, Segment, TcpConfig};
 use farhop_units::Instant;
 use farhop_units::random::Stream;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub(super) struct Hosts {
     programs: Option<[Vec<Program>; 2]>,
     /// Of each terminal's clients and servers, when the last burst goes on that was begun.
     bursts: Vec<[Instant; 2]>,
+    /// How long their kernels take.
+    times: KernelTimes,
     /// Of each terminal's clients and servers.
     kernels: Vec<[Kernel; 2]>,
 }
@@ -42,7 +44,8 @@ impl Hosts {
     pub(super) fn new(tcp: &TcpConfig, seed: u64) -> Self {
         let programs = Program::takes_time(tcp).then(Default::default);
         let (bursts, kernels) = (Vec::new(), Vec::new());
-        Self { random: Stream::new(seeds::of_hosts(seed), 0), programs, bursts, kernels }
+        let times = tcp.host_times.clone();
+        Self { random: Stream::new(seeds::of_hosts(seed), 0), programs, bursts, times, kernels }
     }
 
     /// An end of leg `number` is on a host. All hosts of one side have one clock.
@@ -123,7 +126,7 @@ impl Hosts {
         while self.kernels.len() <= terminal {
             let number = self.kernels.len() as u64;
             let random = |side: u64| self.random.split(OF_KERNELS - side).split(number);
-            self.kernels.push([0, 1].map(|side| Kernel::new(random(side))));
+            self.kernels.push([0, 1].map(|side| Kernel::new(self.times.clone(), random(side))));
         }
         let kernels = &mut self.kernels[terminal];
         let free = kernels[side.other() as usize].last().map_or(now, |last| last.clamp(now, now + ONE_PACKET));

@@ -1,0 +1,188 @@
+//! How long hosts take, as a word or as lines with commas between.
+//!
+//! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
+//! µs, at most in so many cases.
+
+use core::fmt::Write;
+use farhop_tcp::{AfterPause, KernelTimes};
+use farhop_units::ParseError;
+use std::time::Duration;
+
+/// A quiet machine's.
+const QUIET: &str = "quiet";
+const HEADING: &str = "after_ms";
+const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs";
+/// More lines or columns say nothing that fewer do not.
+const MOST: usize = 100;
+const NANOS_PER_MS: u64 = 1_000_000;
+const NANOS_PER_US: u64 = 1000;
+
+/// Reads them.
+///
+/// # Errors
+/// It is neither, or numbers are not in order.
+pub fn parse(text: &str) -> Result<KernelTimes, ParseError> {
+    if text == QUIET {
+        return Ok(KernelTimes::quiet());
+    }
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let shares = lines.next().and_then(|line| line.strip_prefix(HEADING)?.strip_prefix(','));
+    let shares = shares.ok_or_else(|| refused("no heading"))?;
+    let shares: Vec<u32> = shares.split(',').map(share).collect::<Result<_, _>>()?;
+    let pauses: Vec<AfterPause> = lines.map(|line| after_pause(line, &shares)).collect::<Result<_, _>>()?;
+    if pauses.len().max(shares.len()) > MOST {
+        return Err(refused(format!("more than {MOST} lines or columns")));
+    }
+    KernelTimes::new(pauses).map_err(|error| refused(error.to_string()))
+}
+
+/// Writes them.
+pub fn format(times: &KernelTimes) -> String {
+    if *times == KernelTimes::quiet() {
+        return QUIET.to_owned();
+    }
+    // Lines may have shares of their own: then each share of any has a column.
+    let mut shares: Vec<u32> =
+        times.pauses().iter().flat_map(|after| after.quantiles.iter().map(|(share, _)| *share)).collect();
+    shares.sort_unstable();
+    shares.dedup();
+    let mut text = HEADING.to_owned();
+    for share in &shares {
+        write!(text, ",{}", decimal(u64::from(*share), u64::from(KernelTimes::ALL / 100))).expect("room");
+    }
+    for after in times.pauses() {
+        write!(text, "\n{}", decimal(nanos(after.pause), NANOS_PER_MS)).expect("room");
+        for share in &shares {
+            write!(text, ",{}", decimal(nanos(after.at(*share)), NANOS_PER_US)).expect("room");
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn refused(problem: impl Into<String>) -> ParseError {
+    ParseError::new(problem.into(), ACCEPTED)
+}
+
+fn share(text: &str) -> Result<u32, ParseError> {
+    let parts = number(text, u64::from(KernelTimes::ALL / 100))?;
+    u32::try_from(parts).map_err(|_| refused("shares are from 0 to 100 %"))
+}
+
+fn after_pause(line: &str, shares: &[u32]) -> Result<AfterPause, ParseError> {
+    let mut cells = line.split(',');
+    let pause = Duration::from_nanos(number(cells.next().unwrap_or_default(), NANOS_PER_MS)?);
+    let times: Vec<Duration> =
+        cells.map(|cell| Ok(Duration::from_nanos(number(cell, NANOS_PER_US)?))).collect::<Result<_, ParseError>>()?;
+    if times.len() != shares.len() {
+        return Err(refused(format!("{} times for {} shares in \"{line}\"", times.len(), shares.len())));
+    }
+    Ok(AfterPause { pause, quantiles: shares.iter().copied().zip(times).collect() })
+}
+
+/// A decimal number in whole parts, of which there are so many in one.
+fn number(text: &str, parts: u64) -> Result<u64, ParseError> {
+    let text = text.trim();
+    let wrong = || refused(format!("\"{text}\" is no number"));
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let places = parts.ilog10() as usize;
+    if !digits(whole) || !digits(fraction) || whole.is_empty() {
+        return Err(wrong());
+    }
+    if fraction.len() > places {
+        return Err(refused(format!("\"{text}\" has more than {places} decimal places")));
+    }
+    let fraction: u64 = format!("{fraction:0<places$}0").parse::<u64>().map_err(|_| wrong())? / 10;
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    whole.checked_mul(parts).and_then(|whole| whole.checked_add(fraction)).ok_or_else(|| refused("too long"))
+}
+
+/// The shortest decimal number of so many parts.
+fn decimal(value: u64, parts: u64) -> String {
+    let (whole, rest) = (value / parts, value % parts);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let places = parts.ilog10() as usize;
+    let fraction = format!("{rest:0>places$}");
+    format!("{whole}.{}", fraction.trim_end_matches('0'))
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_table_says_what_is_accepted() {
+        for (text, problem) in [
+            ("slow", "no heading"),
+            ("after_ms,0,100", "pauses must begin at 0"),
+            ("after_ms,0,100\n5,1,2", "pauses must begin at 0"),
+            ("after_ms,0,100\n0,1,2\n0,1,2", "pauses must begin at 0"),
+            ("after_ms,0,50\n0,1,2", "shares must grow from 0 to 100 %"),
+            ("after_ms,0,50,50,100\n0,1,2,3,4", "shares must grow from 0 to 100 %"),
+            ("after_ms,0,100\n0,2,1", "times must not fall"),
+            ("after_ms,0,100\n0,2,1000001", "longer than 1 s"),
+            ("after_ms,0,100\n0,2", "1 times for 2 shares in \"0,2\""),
+            ("after_ms,0,100\n0,2,-3", "\"-3\" is no number"),
+            ("after_ms,0,100\n0,2,", "\"\" is no number"),
+            ("after_ms,0,99.55,100\n0,2,3,4", "\"99.55\" has more than 1 decimal places"),
+            ("after_ms,0,100\n0,2,99999999999999999999", "\"99999999999999999999\" is no number"),
+            ("after_ms,0,100\n0,2,9999999999999999999", "too long"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.problem.contains(problem) && error.accepted.contains("\"quiet\""), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_quiet_machine_is_a_word() {
+        assert_eq!(format(&parse("quiet").expect("a word")), "quiet");
+        let table = "after_ms,0,99.5,100\n0,8.5,10.75,40\n0.5,9,10,40.001\n";
+        assert_eq!(format(&parse(table).expect("a table")), table);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(
+            lines in prop::collection::vec((prop::collection::btree_map(1_u32..1000, 0_u64..1_000_000, 0..5), 0_u64..1000), 1..5),
+        ) {
+            let mut pause = 0;
+            let pauses = lines.into_iter().map(|(inner, later)| {
+                let mut time = 0;
+                let mut quantiles = vec![(0, Duration::ZERO)];
+                for (share, more) in inner {
+                    time += more;
+                    quantiles.push((share, Duration::from_nanos(time)));
+                }
+                quantiles.push((KernelTimes::ALL, Duration::from_nanos(time)));
+                let after = AfterPause { pause: Duration::from_micros(pause), quantiles };
+                pause += later + 1;
+                after
+            });
+            let times = KernelTimes::new(pauses.collect()).expect("in order");
+            let text = format(&times);
+            let again = parse(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(format(&again), text);
+            for (one, other) in times.pauses().iter().zip(again.pauses()) {
+                for share in 0..=KernelTimes::ALL {
+                    let [one, other] = [one, other].map(|after| after.at(share));
+                    prop_assert!(one.abs_diff(other) <= Duration::from_nanos(1), "{one:?} {other:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn nothing_that_is_read_panics(text in "(after_ms)?[0-9,.\n-]{0,60}") {
+            if let Ok(times) = parse(&text) {
+                prop_assert!(parse(&format(&times)).is_ok());
+            }
+        }
+    }
+}
