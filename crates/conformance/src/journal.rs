@@ -6,6 +6,8 @@
 
 use crate::{Plan, Point};
 use farhop_results::Sample;
+use farhop_scenario::{KernelTimes, host_times};
+use farhop_units::ParseError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -43,6 +45,35 @@ pub struct Measured {
     pub answer: Answer,
     /// Runs whose emulator was later than its bound, and which count nevertheless.
     pub late_runs: u32,
+    /// How long this machine's hosts took beside these loads, each time that was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostTimes>,
+}
+
+impl Measured {
+    /// Nothing yet.
+    pub(crate) fn nothing(point: Point) -> Self {
+        Self { point, answer: Answer::Times(Sample::default()), late_runs: 0, hosts: Vec::new() }
+    }
+}
+
+/// How long a machine's hosts took, written as scenarios have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HostTimes(pub KernelTimes);
+
+impl TryFrom<String> for HostTimes {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        host_times::parse(&text).map(Self)
+    }
+}
+
+impl From<HostTimes> for String {
+    fn from(times: HostTimes) -> Self {
+        host_times::format(&times.0)
+    }
 }
 
 /// The first line.
@@ -206,9 +237,14 @@ mod tests {
 
     const HOST: &str = "a machine";
 
+    fn table() -> KernelTimes {
+        host_times::parse("after_ms,0,100\n0,9.5,12\n3,9.5,30\n").expect("a table")
+    }
+
     fn measured(number: u32) -> Measured {
         let answer = Answer::Times(Sample::new([1.0, 2.5]));
-        Measured { point: Point::draw(1, Set::Simulator, number), answer, late_runs: 0 }
+        let hosts = [KernelTimes::quiet(), table()].map(HostTimes).to_vec();
+        Measured { answer, hosts, ..Measured::nothing(Point::draw(1, Set::Simulator, number)) }
     }
 
     fn open(path: &Path) -> Result<Journal, JournalError> {
@@ -262,7 +298,12 @@ mod tests {
         let other = Plan { seed: 2, ..Plan::default() };
         let error = Journal::open(&path, &other, HOST).expect_err("another plan").to_string();
         assert!(error.contains("holds another plan") && error.contains("\"seed\":1"), "{error}");
-        let text = std::fs::read_to_string(&path).expect("it is there") + "nonsense\n";
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        let times = serde_json::to_string(&measured(0)).expect("plain data").replace("quiet", "quick");
+        std::fs::write(&path, text.clone() + &times + "\n").expect("room");
+        let error = open(&path).expect_err("no times of hosts").to_string();
+        assert!(error.contains("line 2: no heading"), "{error}");
+        let text = text + "nonsense\n";
         std::fs::write(&path, &text).expect("room");
         let error = open(&path).expect_err("a broken line").to_string();
         assert!(error.contains("line 2"), "{error}");

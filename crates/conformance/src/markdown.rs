@@ -24,14 +24,15 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
          drawn with seed {seed}; another seed draws others. *Measured* is Linux's TCP over the \
          emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} or more with its 95 % confidence \
          interval, and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that \
-         answer microseconds sooner or later find a small queue full or not. The simulator's hosts have the run's seed for this, which is not \
-         the real hosts'. Such points are therefore repeated until the interval is within {:.0} % of the mean: {runs} to {} times measured, for at \
-         most {} of loads, and {} to {} times simulated. Those with losses are simulated as often as measured, with the same losses. Errors are \
+         answer microseconds sooner or later find a small queue full or not. How long they take is measured beside the loads, over a transfer of \
+         the same pace that nothing disturbs, and the simulator's hosts draw theirs from that; which answer is late in which run is not known. All points without losses \
+         are simulated {} times, to see rare courses; those that differ are repeated until the interval is within {:.0} % of the mean: {runs} to \
+         {} times measured, for at most {} of loads, and up to {} times simulated. Those with losses are simulated as often as measured, with the same losses. Errors are \
          relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
+        runs * MORE,
         NARROW * 100.0,
         runs * MORE,
         duration::format(PATIENCE),
-        runs * MORE,
         runs * MOST,
     );
     let all = plan.draw().len();
@@ -236,7 +237,7 @@ mod tests {
 
     fn outcome(set: Set, number: u32, predicted: Answer, simulated: [f64; 3], measured: [f64; 3]) -> Outcome {
         let times = |values: [f64; 3]| Answer::Times(Sample::new(values));
-        let measured = Measured { point: Point::draw(1, set, number), answer: times(measured), late_runs: 0 };
+        let measured = Measured { answer: times(measured), ..Measured::nothing(Point::draw(1, set, number)) };
         Outcome { measured, predicted, simulated: times(simulated) }
     }
 

@@ -53,7 +53,7 @@ mod tests {
         let point = points.find(|point| !point.is_random()).expect("some lose nothing");
         let of = |simulated: [f64; 3], measured: [f64; 3]| {
             let [simulated, answer] = [simulated, measured].map(|times| Answer::Times(Sample::new(times)));
-            let measured = Measured { point: point.clone(), answer, late_runs: 0 };
+            let measured = Measured { answer, ..Measured::nothing(point.clone()) };
             Outcome { measured, predicted: Answer::Gap("none".to_owned()), simulated }.is_random()
         };
         let (near, far) = ([1.0, 1.019, 1.01], [1.03, 1.0, 1.01]);

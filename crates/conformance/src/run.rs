@@ -3,10 +3,10 @@
 //! Measuring takes most of the time. Points whose link is slow leave the processors idle, so that several runs of one point are
 //! measured side by side, each in a testbed of its own with dice of its own.
 
-use crate::{Answer, Journal, JournalError, Measured, Outcome, Plan, Point};
-use farhop_measure::{MeasureError, Measurement};
+use crate::{Answer, HostTimes, Journal, JournalError, Measured, Outcome, Plan, Point};
+use farhop_measure::{Answers, MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
-use farhop_scenario::{Scenario, ScenarioError, seeds};
+use farhop_scenario::{KernelTimes, Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use std::ops::Range;
 use std::time::Duration;
@@ -17,7 +17,8 @@ const CERTAIN_RUNS: u32 = 3;
 /// Loads that differ without dice of the link have none in common between engines, so that the mean of few is a draw of its own: they are
 /// repeated until the 95 % interval of the mean is within this share of it.
 pub(crate) const NARROW: f64 = 0.02;
-/// At most so many times a plan's runs are measured of them, and at least as many simulated: rare courses of a load are to be seen.
+/// At most so many times a plan's runs are measured of them. What has no dice of the link is simulated as often at least: rare courses of a load
+/// are to be seen.
 pub(crate) const MORE: u32 = 10;
 /// At most so many times a plan's runs are simulated of them.
 pub(crate) const MOST: u32 = 100;
@@ -62,23 +63,32 @@ impl Study {
 
     /// Measures what is missing, on the machine that is called `host`. `progress` is told what is being done.
     ///
+    /// What is to be measured more often than once is in rounds through all such points, not point by point: machines have their hours, and
+    /// loads that follow each other have the same one, which their interval says nothing of.
+    ///
     /// # Errors
     /// The journal cannot be written or belongs to another machine, or the emulator cannot be had. What was measured before is kept.
     pub fn measure(&mut self, host: &str, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
         let plan = *self.journal.plan();
-        let open: Vec<&mut Outcome> = self.outcomes.iter_mut().filter(|outcome| missing(outcome, &plan) > 0).collect();
-        if !open.is_empty() {
+        let is_open = |outcome: &Outcome| missing(outcome, &plan) > 0;
+        let first: Vec<bool> = self.outcomes.iter().map(is_open).collect();
+        for round in 1_u32.. {
+            let open: Vec<&mut Outcome> = self.outcomes.iter_mut().filter(|outcome| is_open(outcome)).collect();
+            if open.is_empty() {
+                break;
+            }
             self.journal.check_host(host)?;
-        }
-        let count = open.len();
-        for (index, outcome) in open.into_iter().enumerate() {
-            let name = format!("{} ({} of {count})", outcome.point().name(), index + 1);
-            while let runs @ 1.. = missing(outcome, &plan) {
+            let count = open.len();
+            for (index, outcome) in open.into_iter().enumerate() {
+                let name = format!("{} ({} of {count} in round {round})", outcome.point().name(), index + 1);
                 progress(&progress_line(&name, outcome));
-                measure_more(outcome, &plan, runs)?;
+                measure_more(outcome, &plan)?;
                 self.journal.keep(outcome.measured.clone(), host)?;
             }
-            simulate_more(outcome, &plan)?;
+        }
+        for (outcome, _) in self.outcomes.iter_mut().zip(first).filter(|(_, was_open)| *was_open) {
+            progress(&format!("{}, simulated with the hosts as they were", outcome.point().name()));
+            simulate_again(outcome, &plan)?;
         }
         Ok(())
     }
@@ -111,10 +121,9 @@ impl Study {
 /// What is known of a point before more is measured.
 fn known(point: Point, journal: &Journal) -> Result<Outcome, RunError> {
     let scenario = point.scenario(journal.plan().runs, journal.plan().seed)?;
-    let nothing = || Measured { point: point.clone(), answer: Answer::Times(Sample::default()), late_runs: 0 };
-    let measured = journal.get(&point).cloned().unwrap_or_else(nothing);
+    let measured = journal.get(&point).cloned().unwrap_or_else(|| Measured::nothing(point));
     let mut outcome = Outcome { measured, predicted: predicted(&scenario), simulated: simulated(&scenario) };
-    simulate_more(&mut outcome, journal.plan())?;
+    simulate_again(&mut outcome, journal.plan())?;
     Ok(outcome)
 }
 
@@ -128,19 +137,44 @@ fn progress_line(name: &str, outcome: &Outcome) -> String {
     )
 }
 
-/// Simulates more runs of loads that differ without dice of the link, unless that was done.
-fn simulate_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
-    if outcome.point().is_random() || !outcome.is_random() {
+/// Simulates an outcome with the hosts that were measured beside it, and as often as it takes.
+fn simulate_again(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
+    if !outcome.measured.hosts.is_empty() {
+        outcome.simulated = simulated_with(&outcome.measured, plan, plan.runs)?;
+    }
+    if outcome.point().is_random() {
         return Ok(());
     }
     let [least, most] = [MORE, MOST].map(|times| plan.runs.saturating_mul(times));
-    let lacks = |times: &Sample| runs_of(times) < least || !is_known(times) && runs_of(times) < most;
-    while let Some(known) = outcome.simulated.times().filter(|times| lacks(times)).map(runs_of) {
+    let lacks = |outcome: &Outcome, times: &Sample| {
+        runs_of(times) < least || outcome.is_random() && !is_known(times) && runs_of(times) < most
+    };
+    while let Some(known) = outcome.simulated.times().filter(|times| lacks(outcome, times)).map(runs_of) {
         // Run n has the same dice however many there are, so that the first ones come out again.
         let runs = known.saturating_mul(2).clamp(least, most);
-        outcome.simulated = simulated(&outcome.point().scenario(runs, plan.seed)?);
+        outcome.simulated = simulated_with(&outcome.measured, plan, runs)?;
     }
     Ok(())
+}
+
+/// What the simulator says of so many runs at least, as many of them with each of the hosts' times that were measured beside the loads; with a
+/// quiet machine's if none were.
+fn simulated_with(measured: &Measured, plan: &Plan, runs: u32) -> Result<Answer, RunError> {
+    let quiet = [HostTimes(KernelTimes::quiet())];
+    let hosts = if measured.hosts.is_empty() { &quiet } else { measured.hosts.as_slice() };
+    let share = runs.div_ceil(u32::try_from(hosts.len()).unwrap_or(u32::MAX));
+    let mut all = Sample::default();
+    for (number, HostTimes(times)) in (0_u32..).zip(hosts) {
+        let mut scenario = measured.point.scenario(share, plan.seed)?;
+        // The first ones share their dice with measured runs.
+        scenario.run.seed = seeds::of_run(scenario.run.seed, number.saturating_mul(plan.runs.saturating_mul(MOST)));
+        scenario.tcp.host_times = times.clone();
+        match simulated(&scenario) {
+            Answer::Times(times) => all = joined(&all, &times),
+            gap @ Answer::Gap(_) => return Ok(gap),
+        }
+    }
+    Ok(Answer::Times(all))
 }
 
 /// Whether the mean is known well enough.
@@ -175,23 +209,36 @@ pub(crate) fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
     plan.runs.saturating_mul(MORE).saturating_sub(known).min(plan.runs)
 }
 
-/// Measures so many more runs of an outcome.
-fn measure_more(outcome: &mut Outcome, plan: &Plan, runs: u32) -> Result<(), RunError> {
+/// Measures more runs of an outcome, and beside them how long the hosts take where loads follow that. Those with losses have the dice of
+/// simulated runs, one by one: their hosts are listened to once.
+fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     let Answer::Times(times) = &outcome.measured.answer else { return Ok(()) };
+    let (known, runs) = (runs_of(times), missing(outcome, plan));
+    let listens = outcome.is_random() && (outcome.measured.hosts.is_empty() || !outcome.point().is_random());
     let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
-    let known = runs_of(times);
+    let hosts = if listens { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
     let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + runs)?;
-    outcome.measured.answer = joined(times, answer);
+    outcome.measured.answer = match answer {
+        Answer::Times(now) => Answer::Times(joined(times, &now)),
+        gap @ Answer::Gap(_) => gap,
+    };
     outcome.measured.late_runs += late_runs;
+    outcome.measured.hosts.extend(hosts);
     Ok(())
 }
 
-/// What was measured before, and now; a gap stays one.
-fn joined(before: &Sample, now: Answer) -> Answer {
-    match now {
-        Answer::Times(now) => Answer::Times(Sample::new(before.values().iter().chain(now.values()).copied())),
-        gap @ Answer::Gap(_) => gap,
+/// How long hosts take now, with as many testbeds at once as so many loads have.
+fn listen(point: &Point, scenario: &Scenario, runs: u32) -> Result<HostTimes, RunError> {
+    let (lanes, mut answers) = (lanes(point, runs), Answers::default());
+    for heard in side_by_side(0..lanes, lanes, |_| farhop_measure::answers(scenario))? {
+        answers.add(heard);
     }
+    Ok(HostTimes(answers.kernel_times()))
+}
+
+/// What was measured before, and now.
+fn joined(before: &Sample, now: &Sample) -> Sample {
+    Sample::new(before.values().iter().chain(now.values()).copied())
 }
 
 /// The reason of the gap, if there is one.
@@ -265,7 +312,7 @@ mod tests {
         let mut points = (0..).map(|number| Point::draw(1, Set::Simulator, number));
         let point = points.find(|point| !point.is_random()).expect("some lose nothing");
         let simulated = Answer::Times(Sample::new(simulated.iter().copied()));
-        let measured = Measured { point, answer, late_runs: 0 };
+        let measured = Measured { answer, ..Measured::nothing(point) };
         Outcome { measured, predicted: Answer::Gap("none".to_owned()), simulated }
     }
 
@@ -310,19 +357,19 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_without_dice_is_simulated_more_often() {
+    fn what_has_no_dice_of_the_link_is_simulated_more_often() {
         let plan = Plan { runs: 2, ..Plan::default() };
         let runs = |mut outcome: Outcome| {
             outcome.measured.point.object_bytes = 10_000;
-            simulate_more(&mut outcome, &plan).expect("a scenario");
+            simulate_again(&mut outcome, &plan).expect("a scenario");
             let once = outcome.simulated.times().map(Sample::count);
-            simulate_more(&mut outcome, &plan).expect("a scenario");
+            simulate_again(&mut outcome, &plan).expect("a scenario");
             assert_eq!(outcome.simulated.times().map(Sample::count), once, "enough is enough");
             once
         };
         assert_eq!(runs(outcome(&[1.0, 1.2], times(&[]))), Some(20), "the simulated ones scatter");
         assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0, 1.2]))), Some(20), "the measured ones do");
-        assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0]))), Some(2));
+        assert_eq!(runs(outcome(&[1.0, 1.0], times(&[1.0]))), Some(20), "one in ten may be another");
         let mut lossy = outcome(&[1.0, 1.2], times(&[]));
         lossy.measured.point.loss = 0.01;
         assert_eq!(runs(lossy), Some(2), "runs share their dice with the measured ones");
@@ -342,11 +389,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_before_counts_and_a_gap_stays_one() {
-        let before = Sample::new([1.0, 3.0]);
-        assert_eq!(joined(&before, times(&[2.0])), times(&[1.0, 3.0, 2.0]));
-        let gap = Answer::Gap("no emulator".to_owned());
-        assert_eq!(joined(&before, gap.clone()), gap);
+    fn loads_are_simulated_with_each_of_the_hosts_measured_beside_them() {
+        let plan = Plan { runs: 4, ..Plan::default() };
+        let hosts = |micros: u64| {
+            let table = format!("after_ms,0,100\n0,{micros},{micros}\n");
+            HostTimes(farhop_scenario::host_times::parse(&table).expect("a table"))
+        };
+        let mut measured = outcome(&[], times(&[])).measured;
+        (measured.point.object_bytes, measured.point.objects) = (1, 1);
+        let mut with = |all: &[u64], runs| {
+            measured.hosts = all.iter().copied().map(hosts).collect();
+            let simulated = simulated_with(&measured, &plan, runs).expect("a scenario");
+            simulated.times().expect("it can be simulated").clone()
+        };
+        let (quick, slow, none) = (with(&[1], 2), with(&[1000], 2), with(&[], 2));
+        let [quick, slow, none] = [quick, slow, none].map(|times| times.mean().expect("two runs"));
+        assert!(quick < none && none < slow - 1e-3, "{quick} {none} {slow}");
+        let (both, odd) = (with(&[1, 1000], 4), with(&[1, 1000], 3));
+        assert_eq!([both.count(), odd.count()], [4, 4], "as many of each");
+        assert!((both.mean().expect("four") - (quick + slow) / 2.0).abs() < 1e-4, "{both:?} {quick} {slow}");
+    }
+
+    #[test]
+    fn what_was_measured_before_counts() {
+        assert_eq!(joined(&Sample::new([1.0, 3.0]), &Sample::new([2.0])), Sample::new([1.0, 3.0, 2.0]));
     }
 
     #[test]
