@@ -6,9 +6,8 @@
 
 use crate::MeasureError;
 use crate::session::{Session, Work};
-use farhop_link::replay::Input;
+use farhop_link::replay::{Input, Recorded};
 use farhop_link::{ChannelConfig, DirectionConfig, Output, Port};
-use farhop_recording::LinkRecord;
 use farhop_scenario::{AfterPause, Congestion, HEADER_BYTES, KernelTimes, Profile, Scenario, TcpConfig, sending_time};
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page};
@@ -52,7 +51,8 @@ pub fn answers(scenario: &Scenario) -> Result<Answers, MeasureError> {
     let session = Session::start(&Work::new(&scenario)?, 0)?;
     session.load(session.direct())?;
     let record = session.stop()?;
-    Ok(record.link.map(|link| Answers::of(&link, scenario.tcp.mss + HEADER_BYTES)).unwrap_or_default())
+    let full = scenario.tcp.mss + HEADER_BYTES;
+    Ok(record.link.map(|link| Answers::of((&link.inputs, &link.outputs), full)).unwrap_or_default())
 }
 
 /// Nothing but rates and delays of a scenario's link, and a file.
@@ -113,13 +113,13 @@ struct Host {
 }
 
 impl Answers {
-    /// Those of a link's record, where full packets have this size.
-    fn of(record: &LinkRecord, full: Bytes) -> Self {
-        let heard = record.outputs.iter().filter_map(|output| match output {
+    /// Those of what entered and left a link, where full packets have this size.
+    fn of((inputs, outputs): (&[Input], &[Output<Recorded>]), full: Bytes) -> Self {
+        let heard = outputs.iter().filter_map(|output| match output {
             Output::Deliver { at, port, packet } => Some((*at, *port, true, packet.bytes)),
             Output::Drop { .. } => None,
         });
-        let sent = record.inputs.iter().filter_map(|input| match input {
+        let sent = inputs.iter().filter_map(|input| match input {
             Input::Arrival { at, port, packet } => Some((*at, *port, false, packet.bytes)),
             Input::Change { .. } => None,
         });
@@ -209,7 +209,6 @@ impl Host {
 mod tests {
     use super::*;
     use farhop_link::QueueLimit;
-    use farhop_link::replay::Recorded;
 
     const FULL: Bytes = Bytes::new(1500);
 
@@ -221,19 +220,22 @@ mod tests {
         Duration::from_micros(micros)
     }
 
-    /// A record of what was heard and sent at a terminal: µs and bytes.
-    fn record(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> LinkRecord {
-        let mut record = LinkRecord::new(ChannelConfig::default(), 1);
+    type Record = (Vec<Input>, Vec<Output<Recorded>>);
+
+    /// What was heard and sent at a terminal: µs and bytes.
+    fn record(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> Record {
         let (port, packet) = (Port::Terminal(0), |bytes: u64| Recorded::new(0, Bytes::new(bytes)));
         let heard = heard.iter().map(|(time, bytes)| Output::Deliver { at: at(*time), port, packet: packet(*bytes) });
         let sent = sent.iter().map(|(time, bytes)| Input::Arrival { at: at(*time), port, packet: packet(*bytes) });
-        (record.outputs, record.inputs) = (heard.collect(), sent.collect());
-        record
+        (sent.collect(), heard.collect())
+    }
+
+    fn of((inputs, outputs): &Record) -> Answers {
+        Answers::of((inputs, outputs), FULL)
     }
 
     fn answers(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> Vec<(Duration, Duration)> {
-        let answers = Answers::of(&record(heard, sent), FULL);
-        answers.0.into_iter().map(|Answer { pause, takes }| (pause, takes)).collect()
+        of(&record(heard, sent)).0.into_iter().map(|Answer { pause, takes }| (pause, takes)).collect()
     }
 
     #[test]
@@ -276,9 +278,9 @@ mod tests {
     fn both_ends_and_all_terminals_are_hosts_of_their_own() {
         let mut both = record(&[(1000, 1500), (7000, 1500)], &[(7012, 52)]);
         let packet = Recorded::new(0, FULL);
-        both.outputs.push(Output::Deliver { at: at(7005), port: Port::Gateway, packet });
-        both.inputs.push(Input::Arrival { at: at(7006), port: Port::Terminal(1), packet });
-        assert_eq!(Answers::of(&both, FULL), Answers::of(&record(&[(1000, 1500), (7000, 1500)], &[(7012, 52)]), FULL));
+        both.1.push(Output::Deliver { at: at(7005), port: Port::Gateway, packet });
+        both.0.push(Input::Arrival { at: at(7006), port: Port::Terminal(1), packet });
+        assert_eq!(of(&both), of(&record(&[(1000, 1500), (7000, 1500)], &[(7012, 52)])));
     }
 
     #[test]
