@@ -278,6 +278,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_measured_before_hosts_were_listened_to_still_counts() {
+        let folder = folder();
+        let path = folder.path().join("journal.jsonl");
+        drop(open(&path).expect("a new file"));
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        let line = serde_json::to_string(&Measured { hosts: Vec::new(), ..measured(0) }).expect("plain data");
+        assert!(!line.contains("hosts"), "{line}");
+        std::fs::write(&path, text + &line + "\n").expect("room");
+        let journal = open(&path).expect("whole");
+        assert_eq!(journal.get(&measured(0).point).map(|measured| measured.hosts.len()), Some(0));
+    }
+
+    #[test]
     fn what_was_measured_of_another_point_by_this_name_does_not_count() {
         let folder = folder();
         let path = folder.path().join("journal.jsonl");

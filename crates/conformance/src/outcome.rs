@@ -23,6 +23,11 @@ impl Outcome {
         &self.measured.point
     }
 
+    /// How many loads were measured.
+    pub(crate) fn loads(&self) -> usize {
+        self.measured.answer.times().map_or(0, Sample::count)
+    }
+
     /// Whether loads differ from run to run: by dice, or because hosts that answer microseconds sooner or later find a queue full or not.
     pub fn is_random(&self) -> bool {
         self.point().is_random() || [&self.simulated, &self.measured.answer].into_iter().any(scatters)

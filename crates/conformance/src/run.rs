@@ -4,7 +4,7 @@
 //! measured side by side, each in a testbed of its own with dice of its own.
 
 use crate::{Answer, HostTimes, Journal, JournalError, Measured, Outcome, Plan, Point};
-use farhop_measure::{Answers, MeasureError, Measurement};
+use farhop_measure::{HostAnswers, MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
 use farhop_scenario::{KernelTimes, Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
@@ -70,10 +70,23 @@ impl Study {
     /// The journal cannot be written or belongs to another machine, or the emulator cannot be had. What was measured before is kept.
     pub fn measure(&mut self, host: &str, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
         let plan = *self.journal.plan();
-        let is_open = |outcome: &Outcome| missing(outcome, &plan) > 0;
-        let first: Vec<bool> = self.outcomes.iter().map(is_open).collect();
+        let before: Vec<usize> = self.outcomes.iter().map(Outcome::loads).collect();
+        let ended = self.measure_in_rounds(host, progress);
+        // Whatever came between, what was measured has its hosts.
+        for (outcome, before) in self.outcomes.iter_mut().zip(before) {
+            if outcome.loads() != before {
+                progress(&format!("{}, simulated with the hosts as they were", outcome.point().name()));
+                simulate_again(outcome, &plan)?;
+            }
+        }
+        ended
+    }
+
+    fn measure_in_rounds(&mut self, host: &str, progress: &mut dyn FnMut(&str)) -> Result<(), RunError> {
+        let plan = *self.journal.plan();
         for round in 1_u32.. {
-            let open: Vec<&mut Outcome> = self.outcomes.iter_mut().filter(|outcome| is_open(outcome)).collect();
+            let open: Vec<&mut Outcome> =
+                self.outcomes.iter_mut().filter(|outcome| missing(outcome, &plan) > 0).collect();
             if open.is_empty() {
                 break;
             }
@@ -86,15 +99,11 @@ impl Study {
                 self.journal.keep(outcome.measured.clone(), host)?;
             }
         }
-        for (outcome, _) in self.outcomes.iter_mut().zip(first).filter(|(_, was_open)| *was_open) {
-            progress(&format!("{}, simulated with the hosts as they were", outcome.point().name()));
-            simulate_again(outcome, &plan)?;
-        }
         Ok(())
     }
 
     /// How many points [`Self::measure`] has to measure, and for about how long if loads take as long as simulated ones; what shows to scatter
-    /// takes longer, and so does setting up.
+    /// takes longer, and so do setting up and listening to hosts.
     pub fn ahead(&self) -> (usize, Duration) {
         let plan = self.journal.plan();
         let open = self.outcomes.iter().map(|outcome| (outcome, missing(outcome, plan))).filter(|(_, runs)| *runs > 0);
@@ -209,27 +218,31 @@ pub(crate) fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
     plan.runs.saturating_mul(MORE).saturating_sub(known).min(plan.runs)
 }
 
-/// Measures more runs of an outcome, and beside them how long the hosts take where loads follow that. Those with losses have the dice of
-/// simulated runs, one by one: their hosts are listened to once.
+/// Whether hosts are listened to beside an outcome's next runs: where loads follow that. Those with losses have the dice of simulated runs, one by
+/// one: theirs are once.
+fn listens(outcome: &Outcome) -> bool {
+    outcome.is_random() && (outcome.measured.hosts.is_empty() || !outcome.point().is_random())
+}
+
+/// Measures more runs of an outcome, and beside them how long the hosts take.
 fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     let Answer::Times(times) = &outcome.measured.answer else { return Ok(()) };
     let (known, runs) = (runs_of(times), missing(outcome, plan));
-    let listens = outcome.is_random() && (outcome.measured.hosts.is_empty() || !outcome.point().is_random());
     let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
-    let hosts = if listens { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
+    let hosts = if listens(outcome) { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
     let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + runs)?;
     outcome.measured.answer = match answer {
         Answer::Times(now) => Answer::Times(joined(times, &now)),
         gap @ Answer::Gap(_) => gap,
     };
-    outcome.measured.late_runs += late_runs;
+    outcome.measured.late_runs = outcome.measured.late_runs.saturating_add(late_runs);
     outcome.measured.hosts.extend(hosts);
     Ok(())
 }
 
 /// How long hosts take now, with as many testbeds at once as so many loads have.
 fn listen(point: &Point, scenario: &Scenario, runs: u32) -> Result<HostTimes, RunError> {
-    let (lanes, mut answers) = (lanes(point, runs), Answers::default());
+    let (lanes, mut answers) = (lanes(point, runs), HostAnswers::default());
     for heard in side_by_side(0..lanes, lanes, |_| farhop_measure::answers(scenario))? {
         answers.add(heard);
     }
@@ -408,6 +421,19 @@ mod tests {
         let (both, odd) = (with(&[1, 1000], 4), with(&[1, 1000], 3));
         assert_eq!([both.count(), odd.count()], [4, 4], "as many of each");
         assert!((both.mean().expect("four") - (quick + slow) / 2.0).abs() < 1e-4, "{both:?} {quick} {slow}");
+    }
+
+    #[test]
+    fn hosts_are_listened_to_beside_loads_that_differ_and_once_where_dice_are_shared() {
+        let mut certain = outcome(&[1.0, 1.0], times(&[1.0]));
+        let mut differing = outcome(&[1.0, 1.2], times(&[1.0]));
+        let mut lossy = outcome(&[1.0, 1.0], times(&[1.0]));
+        lossy.measured.point.loss = 0.01;
+        assert_eq!([&certain, &differing, &lossy].map(listens), [false, true, true]);
+        for outcome in [&mut certain, &mut differing, &mut lossy] {
+            outcome.measured.hosts = vec![HostTimes(KernelTimes::quiet())];
+        }
+        assert_eq!([&certain, &differing, &lossy].map(listens), [false, true, false]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 const QUIET: &str = "quiet";
 const HEADING: &str = "after_ms";
 const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs";
-/// More lines or columns say nothing that fewer do not.
+/// More pauses say nothing that fewer do not.
 const MOST: usize = 100;
 const NANOS_PER_MS: u64 = 1_000_000;
 const NANOS_PER_US: u64 = 1000;
@@ -30,8 +30,8 @@ pub fn parse(text: &str) -> Result<KernelTimes, ParseError> {
     let shares = shares.ok_or_else(|| refused("no heading"))?;
     let shares: Vec<u32> = shares.split(',').map(share).collect::<Result<_, _>>()?;
     let pauses: Vec<AfterPause> = lines.map(|line| after_pause(line, &shares)).collect::<Result<_, _>>()?;
-    if pauses.len().max(shares.len()) > MOST {
-        return Err(refused(format!("more than {MOST} lines or columns")));
+    if pauses.len() > MOST {
+        return Err(refused(format!("more than {MOST} lines")));
     }
     KernelTimes::new(pauses).map_err(|error| refused(error.to_string()))
 }

@@ -52,6 +52,7 @@ fn extremes_read_back_too() {
         &["wan.queue=5 kB"][..],
         &["link.down.loss=1e-300", "lan.delay=24 h", "lan.loss=100 %"],
         &["page.objects=100000", "page.size=1000 GB", "tcp.max_window=1 GiB"],
+        &["tcp.host_times=after_ms,0,33.3,100\n0,0,0.001,1000000\n0.000001,5,5,5"],
         &["http.version=3", "http.dns=near", "http.persistence=24 h"],
         &["http.version=2", "http.tls=1.2", "http.persistence=1 ns", "prefetch.at=gateway"],
         &[

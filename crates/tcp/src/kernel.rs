@@ -17,7 +17,8 @@
 //! pacing timers wait for both. Where packets fall due at both ends at nearly the same time that is 10 to 25 µs.
 //!
 //! All of this is of a quiet machine. On another one, or in another hour, the same answers may take twice as long, and some of them ten times, and
-//! means of loads whose queues are short follow that: so these times are an input like a rate ([`KernelTimes`]), which can be measured.
+//! means of loads whose queues are short follow that: so the times of all segments but SYNs are an input like a rate ([`KernelTimes`]), which can
+//! be measured. What sending takes, and what connections do, is always a quiet machine's.
 
 use crate::Segment;
 use crate::host::{as_nanos, draw};
@@ -48,6 +49,9 @@ const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
     [Duration::from_micros(least), Duration::from_micros(most)]
 }
 
+/// Times are drawn from so many between two shares.
+const PARTS: u64 = 1 << 10;
+
 /// How long it takes after a pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AfterPause {
@@ -60,14 +64,20 @@ pub struct AfterPause {
 impl AfterPause {
     /// The longest time of so many of a thousand.
     pub fn at(&self, share: u32) -> Duration {
-        let place = self.quantiles.partition_point(|(up_to, _)| *up_to <= share);
+        self.at_part(u64::from(share) * PARTS)
+    }
+
+    /// The same, of so many of a thousand times [`PARTS`].
+    fn at_part(&self, part: u64) -> Duration {
+        let place = self.quantiles.partition_point(|(share, _)| u64::from(*share) * PARTS <= part);
         let (Some(&(from, least)), Some(&(to, most))) =
             (self.quantiles.get(place.max(1) - 1), self.quantiles.get(place))
         else {
             return self.quantiles.last().map_or(Duration::ZERO, |(_, time)| *time);
         };
-        let within = u64::from(share - from) * as_nanos(most - least) / u64::from(to - from);
-        least + Duration::from_nanos(within)
+        let within = part.saturating_sub(u64::from(from) * PARTS);
+        let width = u64::from(to.saturating_sub(from)).max(1) * PARTS;
+        least + Duration::from_nanos(as_nanos(most.saturating_sub(least)) * within / width)
     }
 }
 
@@ -135,17 +145,10 @@ impl KernelTimes {
         &self.0
     }
 
-    /// What one packet takes, so long after another.
-    fn draw(&self, dice: &mut Dice, pause: Option<Duration>) -> Duration {
-        const PARTS: u64 = 1 << 10;
-        let over = |after: &AfterPause| pause.is_none_or(|pause| pause > after.pause);
-        let quantiles = &self.0[self.0.partition_point(over).max(1) - 1].quantiles;
-        let drawn = dice.below(u64::from(Self::ALL) * PARTS);
-        let place = quantiles.partition_point(|(share, _)| u64::from(*share) * PARTS <= drawn);
-        let ((from, least), (to, most)) = (quantiles[place - 1], quantiles[place]);
-        let within = drawn - u64::from(from) * PARTS;
-        let width = u64::from(to - from) * PARTS;
-        least + Duration::from_nanos(as_nanos(most - least) * within / width)
+    /// After a pause; none if nothing came before.
+    pub fn after(&self, pause: Option<Duration>) -> &AfterPause {
+        let is_over = |after: &AfterPause| pause.is_none_or(|pause| pause > after.pause);
+        &self.0[self.0.partition_point(is_over).max(1) - 1]
     }
 }
 
@@ -154,8 +157,8 @@ impl KernelTimes {
 pub struct Kernel {
     times: KernelTimes,
     dice: Dice,
-    /// When it got to the last one.
-    last: Option<Instant>,
+    /// When the last one came, and when it got to it.
+    last: Option<(Instant, Instant)>,
 }
 
 impl Kernel {
@@ -166,20 +169,20 @@ impl Kernel {
 
     /// When it gets, or got, to the last packet.
     pub fn last(&self) -> Option<Instant> {
-        self.last
+        self.last.map(|(_, heard)| heard)
     }
 
     /// When it gets to `segment`, which comes now: one after the other.
     pub fn hears(&mut self, now: Instant, segment: &Segment) -> Instant {
-        let pause = self.last.map(|last| now.since(last.min(now)));
+        let pause = self.last.map(|(came, _)| now.since(came.min(now)));
         let rest = RESTS.iter().take_while(|rest| pause.is_none_or(|pause| pause > **rest)).count();
         let takes = match (segment.syn, segment.acknowledgment) {
             (true, None) => draw(&mut self.dice, OPENING[rest]),
             (true, Some(_)) => draw(&mut self.dice, OPENED[rest]),
-            _ => self.times.draw(&mut self.dice, pause),
+            _ => self.times.after(pause).at_part(self.dice.below(u64::from(KernelTimes::ALL) * PARTS)),
         };
-        let heard = self.last.map_or(now, |last| last + BEHIND_ANOTHER).max(now + takes);
-        self.last = Some(heard);
+        let heard = self.last.map_or(now, |(_, last)| last + BEHIND_ANOTHER).max(now + takes);
+        self.last = Some((now, heard));
         heard
     }
 }
@@ -256,12 +259,13 @@ mod tests {
             quantiles: [0, 900, 1000].into_iter().zip(times.map(Duration::from_micros)).collect(),
         };
         let pauses = vec![after(0, [20, 30, 200]), after(7, [40, 50, 50])];
-        let mut kernel = Kernel::new(KernelTimes::new(pauses).expect("in order"), Stream::new(1, 0));
-        let mut takes = |pause_us: u64| {
+        let times = KernelTimes::new(pauses).expect("in order");
+        let takes = |pause_us: u64| {
+            let mut kernel = Kernel::new(times.clone(), Stream::new(1, 0));
             let mut one = |number: u64| {
                 let now = at(number * 1_000_000 + 1_000_000);
-                let first = kernel.hears(now, &acknowledgment());
-                let comes = first + Duration::from_micros(pause_us);
+                kernel.hears(now, &acknowledgment());
+                let comes = now + Duration::from_micros(pause_us);
                 kernel.hears(comes, &acknowledgment()).since(comes).as_micros()
             };
             let mut takes: Vec<u128> = (0..1000).map(&mut one).collect();

@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::{host, output};
 use farhop_emu as emu;
-use farhop_measure::Answers;
+use farhop_measure::HostAnswers;
 use farhop_results::{Architecture, Gap, Results, SimulationCost, Source, TransferPrediction};
 use farhop_scenario::{Scenario, host_times, open};
 use std::io::Write;
@@ -39,18 +39,18 @@ pub(crate) fn compare(args: &Run) -> Result<ExitCode, CliError> {
 
 /// The real thing alone.
 pub(crate) fn measure(args: &Measure) -> Result<ExitCode, CliError> {
-    if args.host_times { host_times(&args.run.scenario) } else { single(&args.run, Session::measure) }
+    if args.host_times { listen_to_hosts(&args.run.scenario) } else { single(&args.run, Session::measure) }
 }
 
 /// How long hosts take, listened to as often as the scenario's page would be loaded.
-fn host_times(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
+fn listen_to_hosts(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
     let run = Session::open(args)?;
-    let mut answers = Answers::default();
+    let mut answers = HostAnswers::default();
     for number in 0..run.scenario.run.runs {
         run.progress.say(&format!("listening to hosts {}/{}", number + 1, run.scenario.run.runs));
         answers.add(farhop_measure::answers(&run.scenario)?);
     }
-    run.progress.say(&format!("{} answers", answers.count()));
+    run.progress.keep(&format!("{} answers", answers.count()));
     run.progress.finish();
     writeln!(std::io::stdout().lock(), "{}", host_times::format(&answers.kernel_times()).trim_end())?;
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A timer of the pace that has run out while a packet was taken in lets data go so much after that: between an emulated link's ends, which are hosts on
 /// one processor, 13 µs with what it takes to send two segments, and 5 less where nothing is taken in.
 const AFTER_PACKET: Duration = Duration::from_micros(8);
-/// Where packets come so fast that one processor is not enough there are two: nobody waits for longer than for the packet before.
+/// Where packets come so fast that one processor is not enough there are two: nobody waits for longer than a quiet machine takes for one packet.
 const ONE_PACKET: Duration = Duration::from_micros(12);
 
 /// Hosts were switched on some time within the hour before a run, so that the ticks of their clocks are anywhere.
