@@ -180,6 +180,30 @@ proptest! {
     }
 }
 
+/// Multicast that goes on coming while the link pauses pushes out of a fair queue what has most there.
+#[test]
+fn no_pause_lets_multicast_push_rwbp_out_of_a_fair_queue() {
+    let settings = [
+        "run.architectures=rwbp",
+        "link.down.rate=203 kbit/s",
+        "link.down.discipline=fair-queue",
+        "link.down.outages=random up=1s down=1s",
+        "link.up.outages=random up=1s down=1s",
+        "access.terminals=12",
+        "access.scheme=dedicated",
+        "multicast.rate=10150 bit/s",
+        "multicast.packet=100 B",
+        "users.model=zhou-2004, sizes = fixed",
+        "users.duration=60 s",
+        "users.warm_up=0 s",
+        "run.runs=1",
+    ];
+    for queue in ["link.down.queue=7 kB", "link.down.queue=7 packets", "link.down.queue=60 packets"] {
+        let (packets, refused) = refused(&scenario("rwbp-128", &[&settings[..], &[queue]].concat()));
+        assert!(packets > 1000 && refused == 0, "{queue}: {refused} of {packets}");
+    }
+}
+
 #[test]
 fn packets_of_tcp_do_find_a_full_queue() {
     let settings =
