@@ -6,7 +6,7 @@
 
 use crate::{Plan, Point};
 use farhop_results::Sample;
-use farhop_scenario::{KernelTimes, host_times};
+use farhop_scenario::{HostTimes, host_times};
 use farhop_units::ParseError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub struct Measured {
     pub late_runs: u32,
     /// How long this machine's hosts took beside these loads, each time that was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<HostTimes>,
+    pub hosts: Vec<Hosts>,
 }
 
 impl Measured {
@@ -60,9 +60,9 @@ impl Measured {
 /// How long a machine's hosts took, written as scenarios have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct HostTimes(pub KernelTimes);
+pub struct Hosts(pub HostTimes);
 
-impl TryFrom<String> for HostTimes {
+impl TryFrom<String> for Hosts {
     type Error = ParseError;
 
     fn try_from(text: String) -> Result<Self, ParseError> {
@@ -70,8 +70,8 @@ impl TryFrom<String> for HostTimes {
     }
 }
 
-impl From<HostTimes> for String {
-    fn from(times: HostTimes) -> Self {
+impl From<Hosts> for String {
+    fn from(times: Hosts) -> Self {
         host_times::format(&times.0)
     }
 }
@@ -237,13 +237,13 @@ mod tests {
 
     const HOST: &str = "a machine";
 
-    fn table() -> KernelTimes {
+    fn table() -> HostTimes {
         host_times::parse("after_ms,0,100\n0,9.5,12\n3,9.5,30\n").expect("a table")
     }
 
     fn measured(number: u32) -> Measured {
         let answer = Answer::Times(Sample::new([1.0, 2.5]));
-        let hosts = [KernelTimes::quiet(), table()].map(HostTimes).to_vec();
+        let hosts = [HostTimes::quiet(), table()].map(Hosts).to_vec();
         Measured { answer, hosts, ..Measured::nothing(Point::draw(1, Set::Simulator, number)) }
     }
 

@@ -13,7 +13,7 @@ mod point;
 mod run;
 
 pub use agreement::Agreement;
-pub use journal::{Answer, HostTimes, Journal, JournalError, Measured};
+pub use journal::{Answer, Hosts, Journal, JournalError, Measured};
 pub use markdown::markdown;
 pub use outcome::Outcome;
 pub use point::{Plan, Point, Set};

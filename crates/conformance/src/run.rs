@@ -3,10 +3,10 @@
 //! Measuring takes most of the time. Points whose link is slow leave the processors idle, so that several runs of one point are
 //! measured side by side, each in a testbed of its own with dice of its own.
 
-use crate::{Answer, HostTimes, Journal, JournalError, Measured, Outcome, Plan, Point};
+use crate::{Answer, Hosts, Journal, JournalError, Measured, Outcome, Plan, Point};
 use farhop_measure::{HostAnswers, MeasureError, Measurement};
 use farhop_results::{Architecture, Gap, Sample};
-use farhop_scenario::{KernelTimes, Scenario, ScenarioError, seeds};
+use farhop_scenario::{HostTimes, Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use std::ops::Range;
 use std::time::Duration;
@@ -169,11 +169,11 @@ fn simulate_again(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
 /// What the simulator says of so many runs at least, as many of them with each of the hosts' times that were measured beside the loads; with a
 /// quiet machine's if none were.
 fn simulated_with(measured: &Measured, plan: &Plan, runs: u32) -> Result<Answer, RunError> {
-    let quiet = [HostTimes(KernelTimes::quiet())];
+    let quiet = [Hosts(HostTimes::quiet())];
     let hosts = if measured.hosts.is_empty() { &quiet } else { measured.hosts.as_slice() };
     let share = runs.div_ceil(u32::try_from(hosts.len()).unwrap_or(u32::MAX));
     let mut all = Sample::default();
-    for (number, HostTimes(times)) in (0_u32..).zip(hosts) {
+    for (number, Hosts(times)) in (0_u32..).zip(hosts) {
         let mut scenario = measured.point.scenario(share, plan.seed)?;
         // The first ones share their dice with measured runs.
         scenario.run.seed = seeds::of_run(scenario.run.seed, number.saturating_mul(plan.runs.saturating_mul(MOST)));
@@ -229,24 +229,25 @@ fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     let Answer::Times(times) = &outcome.measured.answer else { return Ok(()) };
     let (known, runs) = (runs_of(times), missing(outcome, plan));
     let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
-    let hosts = if listens(outcome) { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
-    let (answer, late_runs) = measured(outcome.point(), &scenario, known..known + runs)?;
+    let kernels = if listens(outcome) { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
+    let (answer, late_runs, programs) = measured(outcome.point(), &scenario, known..known + runs)?;
     outcome.measured.answer = match answer {
         Answer::Times(now) => Answer::Times(joined(times, &now)),
         gap @ Answer::Gap(_) => gap,
     };
     outcome.measured.late_runs = outcome.measured.late_runs.saturating_add(late_runs);
-    outcome.measured.hosts.extend(hosts);
+    if let Some(mut hosts) = kernels {
+        hosts.extend([programs]);
+        outcome.measured.hosts.push(Hosts(hosts.host_times()));
+    }
     Ok(())
 }
 
-/// How long hosts take now, with as many testbeds at once as so many loads have.
-fn listen(point: &Point, scenario: &Scenario, runs: u32) -> Result<HostTimes, RunError> {
+/// How long hosts' kernels take now, with as many testbeds at once as so many loads have.
+fn listen(point: &Point, scenario: &Scenario, runs: u32) -> Result<HostAnswers, RunError> {
     let (lanes, mut answers) = (lanes(point, runs), HostAnswers::default());
-    for heard in side_by_side(0..lanes, lanes, |_| farhop_measure::answers(scenario))? {
-        answers.add(heard);
-    }
-    Ok(HostTimes(answers.kernel_times()))
+    answers.extend(side_by_side(0..lanes, lanes, |_| farhop_measure::answers(scenario))?);
+    Ok(answers)
 }
 
 /// What was measured before, and now.
@@ -279,8 +280,8 @@ fn lanes(point: &Point, runs: u32) -> u32 {
     if point.rate() <= SLOW { LANES.min(runs) } else { 1 }
 }
 
-/// The measured times, run by run with the dice that the simulator's runs have, and how many had a late emulator.
-fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Answer, u32), RunError> {
+/// The measured times, run by run with the dice that the simulator's runs have, how many had a late emulator, and how long programs took.
+fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Answer, u32, HostAnswers), RunError> {
     let lanes = lanes(point, runs.end - runs.start);
     let one = |run: u32| {
         let mut own = scenario.clone();
@@ -290,9 +291,13 @@ fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Ans
     let measurements: Vec<Measurement> = side_by_side(runs, lanes, one)?;
     let times = Sample::new(measurements.iter().flat_map(|run| &run.loads).map(|load| load.page_load_s));
     let late = measurements.iter().filter(|run| !run.quality.is_valid()).count();
-    let gaps = measurements.into_iter().flat_map(|run| run.gaps).collect::<Vec<_>>();
+    let (mut gaps, mut programs) = (Vec::new(), HostAnswers::default());
+    for run in measurements {
+        gaps.extend(run.gaps);
+        programs.extend([run.hosts]);
+    }
     let answer = if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) };
-    Ok((answer, u32::try_from(late).unwrap_or(u32::MAX)))
+    Ok((answer, u32::try_from(late).unwrap_or(u32::MAX), programs))
 }
 
 /// What each of the runs gives, in their order, as many of them at once as there are `lanes`.
@@ -406,7 +411,7 @@ mod tests {
         let plan = Plan { runs: 4, ..Plan::default() };
         let hosts = |micros: u64| {
             let table = format!("after_ms,0,100\n0,{micros},{micros}\n");
-            HostTimes(farhop_scenario::host_times::parse(&table).expect("a table"))
+            Hosts(farhop_scenario::host_times::parse(&table).expect("a table"))
         };
         let mut measured = outcome(&[], times(&[])).measured;
         (measured.point.object_bytes, measured.point.objects) = (1, 1);
@@ -431,7 +436,7 @@ mod tests {
         lossy.measured.point.loss = 0.01;
         assert_eq!([&certain, &differing, &lossy].map(listens), [false, true, true]);
         for outcome in [&mut certain, &mut differing, &mut lossy] {
-            outcome.measured.hosts = vec![HostTimes(KernelTimes::quiet())];
+            outcome.measured.hosts = vec![Hosts(HostTimes::quiet())];
         }
         assert_eq!([&certain, &differing, &lossy].map(listens), [false, true, false]);
     }

@@ -1,15 +1,22 @@
 //! How long this machine's hosts take to answer what the link delivers, out of the emulator's packet log.
 //!
-//! A transfer at the link's pace that nothing disturbs tells: an acknowledgement of data that were delivered, and the data that an acknowledgement lets go,
-//! are at the link again as soon as a host's kernel has got to what was delivered, and has sent. What waits for a timer or for a program is
-//! none of these and takes longer, or has another size. The emulator's own lateness is in it, as it is in every load. On fast links an answer
-//! that is slower than the next packet counts as that one's: tails end at the pace.
+//! A transfer at the link's pace that nothing disturbs tells what kernels take: an acknowledgement of data that were delivered, and the data that an
+//! acknowledgement lets go, are at the link again as soon as a host's kernel has got to what was delivered, and has sent. What waits for a timer or
+//! for a program is none of these and takes longer, or has another size. The emulator's own lateness is in it, as it is in every load. On fast links
+//! an answer that is slower than the next packet counts as that one's: tails end at the pace.
+//!
+//! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
+//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection.
 
 use crate::MeasureError;
 use crate::session::{Session, Work};
+use farhop_emu::LinkRecord;
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{ChannelConfig, DirectionConfig, Output, Port};
-use farhop_scenario::{AfterPause, Congestion, HEADER_BYTES, KernelTimes, Profile, Scenario, TcpConfig, sending_time};
+use farhop_scenario::{
+    AWAKE, AfterPause, Congestion, HEADER_BYTES, HostTimes, PauseTimes, Profile, Scenario, TcpConfig, WRITING,
+    sending_time,
+};
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page};
 use std::collections::BTreeMap;
@@ -17,33 +24,58 @@ use std::time::Duration;
 
 /// What takes longer waits for something else: no kernel's timer that delays acknowledgements is as short.
 const LONGEST: Duration = Duration::from_millis(1);
+/// And no program.
+const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
 /// Pauses before a packet that are told from each other, in ms.
 const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
-/// Of fewer answers nothing is concluded.
+/// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of programs.
 const FEWEST: usize = 50;
+const FEWEST_OF_PROGRAMS: usize = 10;
 /// The quantiles that are told, in thousandths.
-const SHARES: [u32; 15] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 970, 980, 990, 995, 999, KernelTimes::ALL];
+const SHARES: [u32; 15] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 970, 980, 990, 995, 999, PauseTimes::ALL];
 
 /// A file that takes so long, of a thousand packets at most and of some on the slowest link.
 const TRANSFER: Duration = Duration::from_secs(4);
 const MOST_BYTES: Bytes = Bytes::new(1_448_000);
 const LEAST_BYTES: Bytes = Bytes::new(144_800);
 
-/// What hosts took to answer packets, and how long after the packet before each came.
+/// What hosts took to answer packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostAnswers(Vec<Answer>);
+pub struct HostAnswers {
+    kernels: Vec<Answer>,
+    clients: Vec<ProgramAnswer>,
+    servers: Vec<ProgramAnswer>,
+}
 
-/// One answer.
+/// One answer, and how long after the packet before it came what it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Answer {
     pause: Duration,
     takes: Duration,
 }
 
+/// One of a program's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ProgramAnswer {
+    /// How long it has not run.
+    slept: Duration,
+    takes: Duration,
+    since: Since,
+}
+
+/// From when a program's answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// Its kernel has acknowledged by itself what it answers.
+    Acknowledgement,
+    /// It was delivered, so long after the packet before.
+    Delivery { pause: Duration },
+}
+
 /// Sends something once at the pace of the scenario's link, over one connection of Reno's without losses and with room for all of it in the
-/// queue, and listens to the hosts.
+/// queue, and listens to the hosts' kernels.
 ///
 /// # Errors
 /// The testbed cannot be had, or the transfer fails.
@@ -53,7 +85,7 @@ pub fn answers(scenario: &Scenario) -> Result<HostAnswers, MeasureError> {
     session.load(session.direct())?;
     let record = session.stop()?;
     let link = record.link.expect("a session's testbed keeps its packets in memory");
-    Ok(HostAnswers::of((&link.inputs, &link.outputs), scenario.tcp.mss + HEADER_BYTES))
+    Ok(HostAnswers { kernels: HostAnswers::of(&link, &scenario.tcp).kernels, ..HostAnswers::default() })
 }
 
 /// Nothing but rates and delays of a scenario's link, and a file.
@@ -82,24 +114,63 @@ fn undisturbed(scenario: &Scenario) -> Scenario {
     }
 }
 
+/// Options of an acknowledgement with one to three blocks (RFC 2018).
+const SELECTIVE: [Bytes; 3] = [Bytes::new(12), Bytes::new(20), Bytes::new(28)];
+
 /// What passes one end of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Data,
     Acknowledgement,
-    /// Beginnings, requests, heads and the ends of bodies, which programs have to do with.
+    /// An acknowledgement that names what has arrived behind a gap.
+    Selective,
+    /// What opens a connection or asks whether one may.
+    Opening,
+    /// Requests, and the ends of what answers them.
     Other,
 }
 
 impl Kind {
-    /// Of a packet of this size, where full ones have that.
-    fn of(bytes: Bytes, full: Bytes) -> Self {
+    /// Of a packet of this size, where full ones and those that open connections have these.
+    fn of(bytes: Bytes, tcp: &TcpConfig) -> Self {
         match bytes {
             HEADER_BYTES => Self::Acknowledgement,
-            bytes if bytes == full => Self::Data,
+            bytes if bytes == tcp.mss + HEADER_BYTES => Self::Data,
+            bytes if bytes == tcp.syn_bytes() => Self::Opening,
+            bytes if SELECTIVE.map(|options| HEADER_BYTES + options).contains(&bytes) => Self::Selective,
             _ => Self::Other,
         }
     }
+}
+
+/// Which end of a connection a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Client,
+    Server,
+}
+
+impl End {
+    /// Whether its program does something about what is delivered: kernels answer who opens a connection.
+    fn asks(self, kind: Kind) -> bool {
+        matches!((self, kind), (_, Kind::Data | Kind::Other) | (Self::Client, Kind::Opening))
+    }
+
+    /// Whether its kernel acknowledges that by itself: what else a client acknowledges it does as its program reads.
+    fn acknowledges(self, kind: Kind) -> bool {
+        matches!((self, kind), (Self::Client, Kind::Opening) | (Self::Server, Kind::Other))
+    }
+}
+
+/// What a program has to answer.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    kind: Kind,
+    /// How long the program had slept when it came.
+    slept: Duration,
+    /// From when its answer counts.
+    from: Instant,
+    since: Since,
 }
 
 /// What is known of a host.
@@ -111,11 +182,24 @@ struct Host {
     question: Option<(Kind, Duration)>,
     /// The answer under way: when its first packet left, and how many of data there are.
     answer: Option<(Instant, u32, Answer)>,
+    /// When the program had something to do last.
+    ran: Option<Instant>,
+    /// What was delivered to it that it has not answered.
+    asked: Option<Asked>,
 }
 
 impl HostAnswers {
-    /// Those of what entered and left a link, where full packets have this size.
-    fn of((inputs, outputs): (&[Input], &[Output<Recorded>]), full: Bytes) -> Self {
+    /// Those of what entered and left a link between ends with this TCP.
+    fn of(link: &LinkRecord, tcp: &TcpConfig) -> Self {
+        Self::of_packets((&link.inputs, &link.outputs), tcp)
+    }
+
+    /// Programs' in a load, by what entered and left its link between ends with this TCP.
+    pub(crate) fn of_programs(link: &LinkRecord, tcp: &TcpConfig) -> Self {
+        Self { kernels: Vec::new(), ..Self::of(link, tcp) }
+    }
+
+    fn of_packets((inputs, outputs): (&[Input], &[Output<Recorded>]), tcp: &TcpConfig) -> Self {
         let heard = outputs.iter().filter_map(|output| match output {
             Output::Deliver { at, port, packet } => Some((*at, *port, true, packet.bytes)),
             Output::Drop { .. } => None,
@@ -126,51 +210,89 @@ impl HostAnswers {
         });
         let mut events: Vec<(Instant, Port, bool, Bytes)> = heard.chain(sent).collect();
         events.sort_by_key(|(at, ..)| *at);
-        let (mut hosts, mut answers) = (BTreeMap::<Option<u16>, Host>::new(), Vec::new());
+        let (mut hosts, mut all) = (BTreeMap::<Option<u16>, Host>::new(), Self::default());
         for (at, port, is_heard, bytes) in events {
             let terminal = if let Port::Terminal(number) = port { Some(number) } else { None };
-            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, full));
-            answers.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
+            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, tcp));
+            all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
+            let (end, programs) =
+                if terminal.is_some() { (End::Client, &mut all.clients) } else { (End::Server, &mut all.servers) };
+            if is_heard {
+                host.is_asked(at, kind, end);
+            } else {
+                programs.extend(host.runs(at, kind, end));
+            }
         }
-        answers.extend(hosts.values_mut().filter_map(Host::ended));
-        Self(answers)
+        all.kernels.extend(hosts.values_mut().filter_map(Host::ended));
+        all
     }
 
-    /// Those of others as well.
-    pub fn add(&mut self, others: Self) {
-        self.0.extend(others.0);
+    /// How many of kernels there are, of clients and of servers.
+    pub fn counts(&self) -> [usize; 3] {
+        [self.kernels.len(), self.clients.len(), self.servers.len()]
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// What they say of kernels; after pauses of which there are too few what a quiet one takes, and of none a quiet one's.
-    pub fn kernel_times(&self) -> KernelTimes {
-        if self.count() < FEWEST {
-            return KernelTimes::quiet();
-        }
-        let pauses = PAUSES_MS.map(Duration::from_millis);
-        let ends = pauses.iter().skip(1).copied().chain([Duration::MAX]);
-        let times = pauses.iter().zip(ends).map(|(pause, end)| {
-            let within = |answer: &&Answer| (*pause..end).contains(&answer.pause);
-            let mut takes: Vec<Duration> = self.0.iter().filter(within).map(|answer| answer.takes).collect();
-            takes.sort_unstable();
-            quantiles(*pause, &takes)
-        });
-        KernelTimes::new(times.collect()).expect("quantiles are in order")
+    /// What they say of hosts; after pauses of which there are too few what a quiet machine's take, and of none a quiet one's.
+    pub fn host_times(&self) -> HostTimes {
+        let quiet = HostTimes::quiet();
+        let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
+        let kernel = by_pause(answers, &quiet.kernel, FEWEST);
+        let program = |answers: &[ProgramAnswer], quiet: &PauseTimes| {
+            let takes = answers.iter().map(|answer| (answer.slept, answer.of_program(&kernel)));
+            by_pause(takes, quiet, FEWEST_OF_PROGRAMS)
+        };
+        let (client, server) = (program(&self.clients, &quiet.client), program(&self.servers, &quiet.server));
+        HostTimes { kernel, client, server }
     }
 }
 
-/// What so many sorted times say.
-fn quantiles(pause: Duration, takes: &[Duration]) -> AfterPause {
-    let quiet = KernelTimes::quiet();
-    let known = quiet.after(Some(pause + Duration::from_nanos(1)));
+impl Extend<Self> for HostAnswers {
+    fn extend<T: IntoIterator<Item = Self>>(&mut self, others: T) {
+        for others in others {
+            self.kernels.extend(others.kernels);
+            self.clients.extend(others.clients);
+            self.servers.extend(others.servers);
+        }
+    }
+}
+
+impl ProgramAnswer {
+    /// What the program took beyond a kernel of these times, and beyond what writing takes.
+    fn of_program(&self, kernel: &PauseTimes) -> Duration {
+        let before = match self.since {
+            Since::Acknowledgement => Duration::ZERO,
+            Since::Delivery { pause } => kernel.after(Some(pause)).at(PauseTimes::ALL / 2),
+        };
+        self.takes.saturating_sub(before + WRITING)
+    }
+}
+
+/// Times after pauses in order; after those of which there are fewer, and if there are no others, what is known.
+fn by_pause(answers: impl Iterator<Item = (Duration, Duration)>, known: &PauseTimes, fewest: usize) -> PauseTimes {
+    let answers: Vec<(Duration, Duration)> = answers.collect();
+    let pauses = PAUSES_MS.map(Duration::from_millis);
+    let ends = pauses.iter().skip(1).copied().chain([Duration::MAX]);
+    let heard = pauses.iter().zip(ends).map(|(from, end)| {
+        let within = |(pause, _): &&(Duration, Duration)| (*from..end).contains(pause);
+        let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
+        takes.sort_unstable();
+        (*from, if takes.len() < fewest { Vec::new() } else { takes })
+    });
+    let heard: Vec<(Duration, Vec<Duration>)> = heard.collect();
+    if heard.iter().all(|(_, takes)| takes.is_empty()) {
+        return known.clone();
+    }
+    let times = heard.into_iter().map(|(from, takes)| quantiles(from, &takes, known));
+    PauseTimes::new(times.collect()).expect("quantiles are in order")
+}
+
+/// What so many sorted times say, or what is known if there are none.
+fn quantiles(pause: Duration, takes: &[Duration], known: &PauseTimes) -> AfterPause {
+    let known = known.after(Some(pause + Duration::from_nanos(1)));
     let last = takes.len().saturating_sub(1);
-    let at = |share: u32| match takes.get((last * share as usize).div_ceil(KernelTimes::ALL as usize)) {
-        Some(time) if takes.len() >= FEWEST => *time,
-        _ => known.at(share),
+    let at = |share: u32| {
+        let place = (last * share as usize).div_ceil(PauseTimes::ALL as usize);
+        takes.get(place).copied().unwrap_or_else(|| known.at(share))
     };
     AfterPause { pause, quantiles: SHARES.map(|share| (share, at(share))).to_vec() }
 }
@@ -208,6 +330,36 @@ impl Host {
         let takes = answer.takes.checked_sub(sending_time(count)).filter(|takes| !takes.is_zero())?;
         Some(Answer { takes, ..answer })
     }
+
+    /// A packet is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it stays
+    /// awake it answers the first one first, but nothing that is in pieces before the last of them.
+    fn is_asked(&mut self, now: Instant, kind: Kind, end: End) {
+        let is_kernels = matches!(kind, Kind::Acknowledgement | Kind::Selective);
+        let Some((_, pause)) = self.question.filter(|_| !is_kernels) else { return };
+        let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > AWAKE);
+        let waits = |asked: &Asked| now.since(asked.from) <= AWAKE && [asked.kind, kind] == [Kind::Other; 2];
+        if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
+            let since = Since::Delivery { pause };
+            self.asked = slept.map(|slept| Asked { kind, slept, from: now, since });
+        }
+    }
+
+    /// One of its packets is at the link. The program's answer, if it is one.
+    fn runs(&mut self, now: Instant, kind: Kind, end: End) -> Option<ProgramAnswer> {
+        if kind == Kind::Acknowledgement {
+            if let Some(asked) = self.asked.as_mut().filter(|asked| end.acknowledges(asked.kind)) {
+                (asked.from, asked.since) = (now, Since::Acknowledgement);
+            }
+            return None;
+        }
+        if kind == Kind::Selective {
+            return None;
+        }
+        self.ran = Some(now);
+        let Asked { slept, from, since, .. } = self.asked.take().filter(|_| kind != Kind::Opening)?;
+        let takes = now.since(from);
+        (takes <= LONGEST_OF_PROGRAMS).then_some(ProgramAnswer { slept, takes, since })
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +368,7 @@ mod tests {
     use farhop_link::QueueLimit;
 
     const FULL: Bytes = Bytes::new(1500);
+    const SYN: u64 = 60;
 
     fn at(micros: u64) -> Instant {
         Instant::START + Duration::from_micros(micros)
@@ -236,11 +389,11 @@ mod tests {
     }
 
     fn of((inputs, outputs): &Record) -> HostAnswers {
-        HostAnswers::of((inputs, outputs), FULL)
+        HostAnswers::of_packets((inputs, outputs), &TcpConfig::of(Profile::Linux))
     }
 
     fn answers(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> Vec<(Duration, Duration)> {
-        of(&record(heard, sent)).0.into_iter().map(|Answer { pause, takes }| (pause, takes)).collect()
+        of(&record(heard, sent)).kernels.into_iter().map(|Answer { pause, takes }| (pause, takes)).collect()
     }
 
     #[test]
@@ -293,20 +446,110 @@ mod tests {
         assert_eq!(of(&both), of(&record(&[(1000, 1500), (7000, 1500)], &[(7012, 52)])));
     }
 
+    /// What was heard and sent: µs and bytes.
+    type Packets<'a> = (&'a [(u64, u64)], &'a [(u64, u64)]);
+
+    /// How long the clients' and the servers' programs slept, and what they and their kernels took.
+    fn programs((heard, sent): Packets<'_>) -> [Vec<(Duration, Duration)>; 2] {
+        let (mut inputs, mut outputs) = record(heard, sent);
+        let clients = of(&(inputs.clone(), outputs.clone()));
+        assert_eq!(clients.servers, []);
+        for input in &mut inputs {
+            if let Input::Arrival { port, .. } = input {
+                *port = Port::Gateway;
+            }
+        }
+        for output in &mut outputs {
+            if let Output::Deliver { port, .. } = output {
+                *port = Port::Gateway;
+            }
+        }
+        let servers = of(&(inputs, outputs));
+        assert_eq!(servers.clients, []);
+        let all = |answers: Vec<ProgramAnswer>| answers.into_iter().map(|one| (one.slept, one.takes)).collect();
+        [all(clients.clients), all(servers.servers)]
+    }
+
+    fn one(slept: u64, takes: u64) -> Vec<(Duration, Duration)> {
+        vec![(micros(slept), micros(takes))]
+    }
+
+    #[test]
+    fn programs_that_have_slept_answer_requests_and_the_ends_of_objects() {
+        let none = || [Vec::new(), Vec::new()];
+        let asked = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (31_050, 252)][..]);
+        assert_eq!(programs(asked), [one(29_970, 50), one(29_970, 50)]);
+        let acknowledged = (asked.0, &[(1030, 252), (31_012, 52), (31_050, 252)][..]);
+        assert_eq!(
+            programs(acknowledged),
+            [one(29_970, 50), one(29_970, 38)],
+            "servers' kernels do that by themselves"
+        );
+        let data = (&[(1000, 402), (31_000, 1500), (32_500, 302)][..], &[(1030, 252), (32_550, 1500)][..]);
+        assert_eq!(programs(data), [one(1500, 50), one(1500, 50)], "the last of several packets");
+        let awake = (&[(1000, 402), (1900, 402)][..], &[(1030, 252), (1950, 252)][..]);
+        assert_eq!(programs(awake), none(), "it has not slept");
+        let late = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (41_001, 252)][..]);
+        assert_eq!(programs(late), none(), "it waits for something else");
+        let burst = (asked.0, &[(1030, 252), (31_050, 1500), (31_051, 1500)][..]);
+        assert_eq!(programs(burst), [one(29_970, 50), one(29_970, 50)], "one answer, several packets");
+        let gap = (&[(1000, 402), (31_000, 72)][..], &[(1030, 252), (31_050, 1500)][..]);
+        assert_eq!(programs(gap), none(), "an acknowledgement lets data go");
+        let repeated = (&[(1000, 402), (31_000, 1500)][..], &[(1030, 252), (31_020, 64), (31_050, 252)][..]);
+        assert_eq!(programs(repeated), [one(29_970, 50), one(29_970, 50)], "a kernel tells of a gap");
+        let both = (&[(1000, 402), (31_000, 402), (31_020, 402)][..], &[(1030, 252), (31_050, 252), (31_060, 252)][..]);
+        assert_eq!(programs(both), [one(29_970, 50), one(29_970, 50)], "the first of two connections");
+    }
+
+    #[test]
+    fn clients_that_have_opened_a_connection_ask_over_it() {
+        let client = (&[(31_000, SYN)][..], &[(1000, SYN), (31_020, 52), (31_060, 252)][..]);
+        assert_eq!(programs(client), [one(30_000, 40), Vec::new()], "from the handshake's end on");
+        let server =
+            (&[(1000, SYN), (31_000, 52), (31_030, 252)][..], &[(1020, SYN), (31_042, 52), (31_060, 1500)][..]);
+        assert_eq!(programs(server)[1], one(30_010, 18), "it has slept since the connection was opened");
+        let others = (&[(1000, SYN), (31_000, SYN)][..], &[(1020, SYN), (31_020, SYN), (31_030, 1500)][..]);
+        assert_eq!(programs(others)[1], [], "nobody has asked the server for anything");
+    }
+
+    #[test]
+    fn programs_take_what_their_kernels_do_not() {
+        let pause = micros(40_000);
+        let kernels = (0..100).map(|_| Answer { pause, takes: micros(20) }).collect();
+        let program = |takes, since| ProgramAnswer { slept: micros(39_000), takes: micros(takes), since };
+        let delivered = |takes| program(takes, Since::Delivery { pause });
+        let enough = vec![delivered(50); FEWEST_OF_PROGRAMS];
+        let mut answers = HostAnswers { kernels, servers: enough.clone(), clients: enough[1..].to_vec() };
+        let (times, quiet) = (answers.host_times(), HostTimes::quiet());
+        let after = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500);
+        assert_eq!(after(&times.server, 50), micros(50) - micros(20) - WRITING);
+        assert_eq!([2, 20, 70].map(|millis| after(&times.server, millis)), [after(&quiet.server, 1); 3]);
+        assert_eq!(times.client, quiet.client, "one fewer says nothing");
+        answers.servers[0] = delivered(2);
+        let ends = |answers: &HostAnswers| {
+            let after = answers.host_times().server.after(Some(Duration::from_millis(50))).clone();
+            [0, PauseTimes::ALL].map(|share| after.at(share))
+        };
+        assert_eq!(ends(&answers)[0], Duration::ZERO, "it took less than its kernel usually does");
+        answers.servers[0] = program(60, Since::Acknowledgement);
+        assert_eq!(ends(&answers)[1], micros(60) - WRITING, "its kernel was done");
+    }
+
     #[test]
     fn many_answers_have_quantiles_and_few_say_nothing() {
         let one = |pause: u64, nanos: u64| Answer { pause: micros(pause), takes: Duration::from_nanos(nanos) };
-        let mut many = HostAnswers((0..=1000).map(|number| one(5000, 10_000 + number)).collect());
-        many.add(HostAnswers((1..FEWEST).map(|_| one(20_000, 1)).collect()));
-        let (times, quiet) = (many.kernel_times(), KernelTimes::quiet());
-        let after = |times: &KernelTimes, millis: u64| {
-            let after = times.after(Some(Duration::from_micros(millis * 1000 + 1)));
+        let heard = |kernels: Vec<Answer>| HostAnswers { kernels, ..HostAnswers::default() };
+        let mut many = heard((0..=1000).map(|number| one(5000, 10_000 + number)).collect());
+        many.extend([heard((1..FEWEST).map(|_| one(20_000, 1)).collect())]);
+        let (times, quiet) = (many.host_times(), HostTimes::quiet());
+        let after = |times: &HostTimes, millis: u64| {
+            let after = times.kernel.after(Some(Duration::from_micros(millis * 1000 + 1)));
             SHARES.map(|share| (share, after.at(share)))
         };
         for (share, time) in after(&times, 3) {
             assert_eq!(time, Duration::from_nanos(10_000 + u64::from(share)));
         }
-        assert_eq!(HostAnswers(many.0[..FEWEST - 1].to_vec()).kernel_times(), quiet);
+        assert_eq!(heard(many.kernels[..FEWEST - 1].to_vec()).host_times(), quiet);
         for millis in [0, 1, 10, 30, 60, 120, 300] {
             assert_eq!(after(&times, millis), after(&quiet, millis), "{millis}");
         }

@@ -9,11 +9,11 @@
 //! buffer are, so that a large object leaves in one flight or in two. The simulator's seeds have such groups, too. Hence medians, with the
 //! fastest and the slowest load beside them.
 
-use crate::MeasureError;
 use crate::accelerator::Accelerator;
 use crate::client::{self, Observation, TargetForm};
 use crate::samples::link_samples;
 use crate::session::{Session, Work};
+use crate::{HostAnswers, MeasureError};
 use farhop_emu::{EmuError, EmulationRecord, LATENESS_BOUND, Lateness};
 use farhop_results::{Architecture, CacheState, EmulationQuality, Gap, Load, ObjectTiming, Row, Source};
 use farhop_scenario::Scenario;
@@ -37,6 +37,8 @@ pub struct Measurement {
     pub quality: EmulationQuality,
     /// TCP settings that were in force inside, name and value.
     pub tcp: Vec<(String, String)>,
+    /// How long the programs of hosts without boxes between them took.
+    pub hosts: HostAnswers,
 }
 
 /// Loads the scenario's page `scenario.run.runs` times through each of its architectures. `progress` is told what is being done and
@@ -58,6 +60,7 @@ pub fn measure(scenario: &Scenario, progress: &mut dyn FnMut(&str)) -> Result<Me
         lateness: Lateness::default(),
         repeats_left: REPEATS,
         tcp: Vec::new(),
+        hosts: HostAnswers::default(),
     };
     for &architecture in &scenario.run.architectures {
         measuring.architecture(architecture)?;
@@ -80,7 +83,8 @@ impl Measurement {
             |&architecture: &Architecture| Gap { architecture, source: Source::Measured, reason: reason.to_string() };
         let gaps = scenario.run.architectures.iter().map(gap).collect();
         let quality = Lateness::default().quality();
-        Self { rows: Vec::new(), gaps, loads: Vec::new(), quality, tcp: Vec::new() }
+        let hosts = HostAnswers::default();
+        Self { rows: Vec::new(), gaps, loads: Vec::new(), quality, tcp: Vec::new(), hosts }
     }
 }
 
@@ -94,6 +98,7 @@ struct Measuring<'a> {
     lateness: Lateness,
     repeats_left: u32,
     tcp: Vec<(String, String)>,
+    hosts: HostAnswers,
 }
 
 /// What one testbed gave.
@@ -101,6 +106,7 @@ struct Run {
     loads: Vec<Load>,
     lateness: Lateness,
     quality: EmulationQuality,
+    hosts: HostAnswers,
 }
 
 /// What the client saw of one load, checked against the origin.
@@ -148,6 +154,7 @@ impl Measuring<'_> {
             self.rows.extend(Row::of_loads(&loads, METHOD, page, limit, note.clone()));
             self.loads.extend(loads.into_iter().cloned());
         }
+        self.hosts.extend(runs.into_iter().map(|run| run.hosts));
         Ok(())
     }
 
@@ -189,7 +196,9 @@ impl Measuring<'_> {
         }
         let record = session.stop()?;
         let loads = seen.into_iter().map(|seen| seen.into_load(architecture, run, &record)).collect();
-        Ok(Run { loads, quality: record.quality, lateness: record.lateness })
+        let link = record.link.as_ref().filter(|_| architecture == Architecture::Direct);
+        let hosts = link.map(|link| HostAnswers::of_programs(link, &self.work.scenario.tcp)).unwrap_or_default();
+        Ok(Run { loads, quality: record.quality, lateness: record.lateness, hosts })
     }
 
     fn load(
@@ -225,7 +234,7 @@ impl Measuring<'_> {
 
     fn finish(self) -> Measurement {
         let quality = self.lateness.quality();
-        Measurement { rows: self.rows, gaps: self.gaps, loads: self.loads, quality, tcp: self.tcp }
+        Measurement { rows: self.rows, gaps: self.gaps, loads: self.loads, quality, tcp: self.tcp, hosts: self.hosts }
     }
 }
 
@@ -306,7 +315,7 @@ mod tests {
     fn run(late: Duration) -> Run {
         let mut lateness = Lateness::default();
         lateness.record(late);
-        Run { loads: Vec::new(), quality: lateness.quality(), lateness }
+        Run { loads: Vec::new(), quality: lateness.quality(), lateness, hosts: HostAnswers::default() }
     }
 
     #[test]

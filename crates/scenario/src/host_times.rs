@@ -1,17 +1,21 @@
 //! How long hosts take, as a word or as lines with commas between.
 //!
 //! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
-//! µs, at most in so many cases.
+//! µs, at most in so many cases. Behind a line that says `client` or `server` such lines say what these programs take from sleep, by how long
+//! they have not run.
 
 use core::fmt::Write;
-use farhop_tcp::{AfterPause, KernelTimes};
+use farhop_tcp::{AfterPause, HostTimes, PauseTimes};
 use farhop_units::ParseError;
 use std::time::Duration;
 
 /// A quiet machine's.
 const QUIET: &str = "quiet";
 const HEADING: &str = "after_ms";
-const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs";
+const CLIENT: &str = "client";
+const SERVER: &str = "server";
+const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs; \
+     then a line that says client or server, and lines for that";
 /// More pauses say nothing that fewer do not.
 const MOST: usize = 100;
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -21,39 +25,68 @@ const NANOS_PER_US: u64 = 1000;
 ///
 /// # Errors
 /// It is neither, or numbers are not in order.
-pub fn parse(text: &str) -> Result<KernelTimes, ParseError> {
+pub fn parse(text: &str) -> Result<HostTimes, ParseError> {
+    let mut times = HostTimes::quiet();
     if text == QUIET {
-        return Ok(KernelTimes::quiet());
+        return Ok(times);
     }
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let shares = lines.next().and_then(|line| line.strip_prefix(HEADING)?.strip_prefix(','));
     let shares = shares.ok_or_else(|| refused("no heading"))?;
     let shares: Vec<u32> = shares.split(',').map(share).collect::<Result<_, _>>()?;
-    let pauses: Vec<AfterPause> = lines.map(|line| after_pause(line, &shares)).collect::<Result<_, _>>()?;
-    if pauses.len() > MOST {
-        return Err(refused(format!("more than {MOST} lines")));
+    let lines: Vec<&str> = lines.collect();
+    let is_name = |line: &&str| [CLIENT, SERVER].contains(line);
+    let mut sections = lines.chunk_by(|_, line| !is_name(line));
+    times.kernel = by_pause(sections.next().filter(|lines| !is_name(&lines[0])).unwrap_or_default(), &shares)?;
+    let mut told = Vec::new();
+    for section in sections {
+        let (name, lines) = section.split_first().expect("a name begins each of them");
+        if told.contains(name) {
+            return Err(refused(format!("\"{name}\" twice")));
+        }
+        told.push(*name);
+        *(if *name == CLIENT { &mut times.client } else { &mut times.server }) = by_pause(lines, &shares)?;
     }
-    KernelTimes::new(pauses).map_err(|error| refused(error.to_string()))
+    Ok(times)
 }
 
-/// Writes them.
-pub fn format(times: &KernelTimes) -> String {
-    if *times == KernelTimes::quiet() {
+/// Lines for pauses.
+fn by_pause(lines: &[&str], shares: &[u32]) -> Result<PauseTimes, ParseError> {
+    if lines.len() > MOST {
+        return Err(refused(format!("more than {MOST} lines")));
+    }
+    let pauses: Vec<AfterPause> = lines.iter().map(|line| after_pause(line, shares)).collect::<Result<_, _>>()?;
+    PauseTimes::new(pauses).map_err(|error| refused(error.to_string()))
+}
+
+/// Writes them: of programs what is not a quiet machine's.
+pub fn format(times: &HostTimes) -> String {
+    let quiet = HostTimes::quiet();
+    if *times == quiet {
         return QUIET.to_owned();
     }
+    let programs = [(CLIENT, &times.client, &quiet.client), (SERVER, &times.server, &quiet.server)];
+    let programs = programs.into_iter().filter(|(_, times, quiet)| times != quiet);
+    let sections: Vec<(&str, &PauseTimes)> =
+        [("", &times.kernel)].into_iter().chain(programs.map(|(name, times, _)| (name, times))).collect();
     // Lines may have shares of their own: then each share of any has a column.
-    let mut shares: Vec<u32> =
-        times.pauses().iter().flat_map(|after| after.quantiles.iter().map(|(share, _)| *share)).collect();
+    let all = sections.iter().flat_map(|(_, times)| times.pauses());
+    let mut shares: Vec<u32> = all.flat_map(|after| after.quantiles.iter().map(|(share, _)| *share)).collect();
     shares.sort_unstable();
     shares.dedup();
     let mut text = HEADING.to_owned();
     for share in &shares {
-        write!(text, ",{}", decimal(u64::from(*share), u64::from(KernelTimes::ALL / 100))).expect("room");
+        write!(text, ",{}", decimal(u64::from(*share), u64::from(PauseTimes::ALL / 100))).expect("room");
     }
-    for after in times.pauses() {
-        write!(text, "\n{}", decimal(nanos(after.pause), NANOS_PER_MS)).expect("room");
-        for share in &shares {
-            write!(text, ",{}", decimal(nanos(after.at(*share)), NANOS_PER_US)).expect("room");
+    for (name, times) in sections {
+        if !name.is_empty() {
+            write!(text, "\n{name}").expect("room");
+        }
+        for after in times.pauses() {
+            write!(text, "\n{}", decimal(nanos(after.pause), NANOS_PER_MS)).expect("room");
+            for share in &shares {
+                write!(text, ",{}", decimal(nanos(after.at(*share)), NANOS_PER_US)).expect("room");
+            }
         }
     }
     text.push('\n');
@@ -65,7 +98,7 @@ fn refused(problem: impl Into<String>) -> ParseError {
 }
 
 fn share(text: &str) -> Result<u32, ParseError> {
-    let parts = number(text, u64::from(KernelTimes::ALL / 100))?;
+    let parts = number(text, u64::from(PauseTimes::ALL / 100))?;
     u32::try_from(parts).map_err(|_| refused("shares are from 0 to 100 %"))
 }
 
@@ -135,6 +168,12 @@ mod tests {
             ("after_ms,0,99.55,100\n0,2,3,4", "\"99.55\" has more than 1 decimal places"),
             ("after_ms,0,100\n0,2,99999999999999999999", "\"99999999999999999999\" is no number"),
             ("after_ms,0,100\n0,2,9999999999999999999", "too long"),
+            ("after_ms,0,100\nserver\n0,2,3", "pauses must begin at 0"),
+            ("after_ms,0,100\n0,2,3\nserver\n5,2,3", "pauses must begin at 0"),
+            ("after_ms,0,100\n0,2,3\nclient\n0,3,2", "times must not fall"),
+            ("after_ms,0,100\n0,2,3\nclient", "pauses must begin at 0"),
+            ("after_ms,0,100\n0,2,3\nclient\n0,2,3\nclient\n0,2,3", "\"client\" twice"),
+            ("after_ms,0,100\n0,2,3\nservant\n0,2,3", "\"servant\" is no number"),
         ] {
             let error = parse(text).expect_err(text);
             assert!(error.problem.contains(problem) && error.accepted.contains("\"quiet\""), "{text}: {error}");
@@ -148,38 +187,65 @@ mod tests {
         assert_eq!(format(&parse(table).expect("a table")), table);
     }
 
+    #[test]
+    fn programs_have_lines_of_their_own() {
+        let kernel = "after_ms,0,50,100\n0,8.5,10.75,40\n";
+        let table = format!("{kernel}client\n0,5,6,7\n30,8,9,10\nserver\n0,20,30,40\n");
+        let times = parse(&table).expect("a table");
+        assert_eq!(super::format(&times), table);
+        let middle = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500).as_nanos();
+        assert_eq!(
+            [middle(&times.client, 30), middle(&times.client, 31), middle(&times.server, 31)],
+            [6000, 9000, 30_000]
+        );
+        let [other, quiet] = [parse(kernel).expect("a table"), HostTimes::quiet()];
+        assert_eq!([&other.client, &other.server], [&quiet.client, &quiet.server]);
+        let one = parse(&format!("{kernel}server\n0,20,30,40")).expect("a table");
+        assert_eq!([&one.client, &one.server], [&quiet.client, &times.server]);
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read_again(
-            lines in prop::collection::vec((prop::collection::btree_map(1_u32..1000, 0_u64..1_000_000, 0..5), 0_u64..1000), 1..5),
+            sections in prop::array::uniform3(prop::collection::vec(
+                (prop::collection::btree_map(1_u32..1000, 0_u64..1_000_000, 0..5), 0_u64..1000),
+                1..5,
+            )),
         ) {
-            let mut pause = 0;
-            let pauses = lines.into_iter().map(|(inner, later)| {
-                let mut time = 0;
-                let mut quantiles = vec![(0, Duration::ZERO)];
-                for (share, more) in inner {
-                    time += more;
-                    quantiles.push((share, Duration::from_nanos(time)));
-                }
-                quantiles.push((KernelTimes::ALL, Duration::from_nanos(time)));
-                let after = AfterPause { pause: Duration::from_micros(pause), quantiles };
-                pause += later + 1;
-                after
+            let [kernel, client, server] = sections.map(|lines| {
+                let mut pause = 0;
+                let pauses = lines.into_iter().map(|(inner, later)| {
+                    let mut time = 0;
+                    let mut quantiles = vec![(0, Duration::ZERO)];
+                    for (share, more) in inner {
+                        time += more;
+                        quantiles.push((share, Duration::from_nanos(time)));
+                    }
+                    quantiles.push((PauseTimes::ALL, Duration::from_nanos(time)));
+                    let after = AfterPause { pause: Duration::from_micros(pause), quantiles };
+                    pause += later + 1;
+                    after
+                });
+                PauseTimes::new(pauses.collect()).expect("in order")
             });
-            let times = KernelTimes::new(pauses.collect()).expect("in order");
+            let times = HostTimes { kernel, client, server };
             let text = format(&times);
             let again = parse(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(format(&again), text);
-            for (one, other) in times.pauses().iter().zip(again.pauses()) {
-                for share in 0..=KernelTimes::ALL {
-                    let [one, other] = [one, other].map(|after| after.at(share));
-                    prop_assert!(one.abs_diff(other) <= Duration::from_nanos(1), "{one:?} {other:?}");
+            let all = |times: HostTimes| [times.kernel, times.client, times.server];
+            for (one, other) in all(times).iter().zip(&all(again)) {
+                prop_assert_eq!(one.pauses().len(), other.pauses().len());
+                for (one, other) in one.pauses().iter().zip(other.pauses()) {
+                    for share in 0..=PauseTimes::ALL {
+                        let [one, other] = [one, other].map(|after| after.at(share));
+                        prop_assert!(one.abs_diff(other) <= Duration::from_nanos(1), "{one:?} {other:?}");
+                    }
                 }
             }
         }
 
         #[test]
-        fn nothing_that_is_read_panics(text in "(after_ms)?[0-9,.\n-]{0,60}") {
+        fn nothing_that_is_read_panics(text in "(after_ms)?([0-9,.\n-]|client|server){0,60}") {
             if let Ok(times) = parse(&text) {
                 prop_assert!(parse(&format(&times)).is_ok());
             }

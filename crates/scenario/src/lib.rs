@@ -43,7 +43,8 @@ pub use farhop_link::{
     Trace, TraceEnd, TraceError, TraceRecord,
 };
 pub use farhop_tcp::{
-    AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, KernelTimes, Profile, TcpConfig, sending_time,
+    AWAKE, AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, HostTimes, PauseTimes, Profile, TcpConfig,
+    WRITING, sending_time,
 };
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{

@@ -1,6 +1,6 @@
 //! How TCP endpoints behave, as a scenario describes it.
 
-use crate::KernelTimes;
+use crate::HostTimes;
 use crate::behavior::Behavior;
 use farhop_units::Bytes;
 
@@ -104,8 +104,8 @@ pub struct TcpConfig {
     pub ecn: bool,
     /// How the window grows by what is acknowledged.
     pub byte_counting: ByteCounting,
-    /// How long Linux's hosts take to get to a packet. Other profiles' take no time.
-    pub host_times: KernelTimes,
+    /// How long Linux's hosts take. Other profiles' take no time.
+    pub host_times: HostTimes,
 }
 
 impl TcpConfig {
@@ -172,7 +172,7 @@ impl TcpConfig {
             sack,
             ecn: false,
             byte_counting,
-            host_times: KernelTimes::quiet(),
+            host_times: HostTimes::quiet(),
         }
     }
 }

@@ -153,14 +153,6 @@ pub(crate) fn draw(dice: &mut Dice, [least, most]: [Duration; 2]) -> Duration {
     least + Duration::from_nanos(dice.below(as_nanos(most - least)))
 }
 
-/// Any number from `least` on, each of so many halves of octaves above it as likely; within an octave, any.
-pub(crate) fn octaves(dice: &mut Dice, least: u64, halves: u32) -> u64 {
-    const PARTS: u32 = 20;
-    let drawn = dice.below(u64::from(halves) << (PARTS - 1));
-    let octave = least << (drawn >> PARTS);
-    octave + ((octave * (drawn & ((1 << PARTS) - 1))) >> PARTS)
-}
-
 pub(crate) fn as_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -202,15 +194,5 @@ mod tests {
         assert_eq!(between(2), [18_000, 28_000]);
         assert_eq!(between(16), [9600, 10_850]);
         assert_eq!(End::Pause.gap(2), GAP);
-    }
-
-    #[test]
-    fn each_half_of_an_octave_is_as_likely() {
-        let mut dice = Dice::new(Stream::new(1, 1));
-        let drawn: Vec<u64> = (0..9000).map(|_| octaves(&mut dice, 1000, 3)).collect();
-        // An octave, and the lower half of the next one, whose middle is at one and a half.
-        let below = |bound: u64| drawn.iter().filter(|number| **number < bound).count();
-        assert_eq!([below(1000), below(3000)], [0, 9000]);
-        assert!(below(1500).abs_diff(3000) < 150 && below(2000).abs_diff(6000) < 150, "{}", below(2000));
     }
 }

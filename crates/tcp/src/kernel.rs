@@ -17,27 +17,16 @@
 //! pacing timers wait for both. Where packets fall due at both ends at nearly the same time that is 10 to 25 µs.
 //!
 //! All of this is of a quiet machine. On another one, or in another hour, the same answers may take twice as long, and some of them ten times, and
-//! means of loads whose queues are short follow that: so the times of all segments but SYNs are an input like a rate ([`KernelTimes`]), which can
+//! means of loads whose queues are short follow that: so the times of all segments but SYNs are an input like a rate ([`crate::HostTimes`]), which can
 //! be measured. What sending takes, and what connections do, is always a quiet machine's.
 
 use crate::Segment;
-use crate::host::{as_nanos, draw};
+use crate::host::draw;
+use crate::host_times::{ALL_PARTS, PauseTimes};
 use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use thiserror::Error;
 
-/// What a quiet machine takes, so many ms after the packet before, at most in so many of a thousand cases, in ns.
-const QUIET: [(u64, &[(u32, u64)]); 7] = [
-    (0, &[(0, 8500), (94, 10_000), (250, 10_600), (750, 10_900), (906, 11_300), (984, 15_000), (1000, 40_000)]),
-    (1, &[(0, 9000), (94, 10_500), (500, 11_000), (844, 11_800), (938, 13_500), (984, 20_000), (1000, 36_000)]),
-    (10, &[(0, 10_000), (1000, 18_000)]),
-    (30, &[(0, 11_000), (1000, 26_000)]),
-    (60, &[(0, 13_000), (1000, 42_000)]),
-    (120, &[(0, 20_000), (1000, 55_000)]),
-    (300, &[(0, 45_000), (1000, 105_000)]),
-];
 /// And what each takes that waits behind another.
 const BEHIND_ANOTHER: Duration = Duration::from_nanos(300);
 /// For a SYN, and for what answers it; at work, after a pause of [`RESTS`], and after a longer one.
@@ -49,113 +38,10 @@ const fn micros([least, most]: [u64; 2]) -> [Duration; 2] {
     [Duration::from_micros(least), Duration::from_micros(most)]
 }
 
-/// Times are drawn from so many between two shares.
-const PARTS: u64 = 1 << 10;
-
-/// How long it takes after a pause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AfterPause {
-    /// The packet before came longer ago than this.
-    pub pause: Duration,
-    /// Of a thousand packets so many take no longer than that; between two of these all times are as likely.
-    pub quantiles: Vec<(u32, Duration)>,
-}
-
-impl AfterPause {
-    /// The longest time of so many of a thousand.
-    pub fn at(&self, share: u32) -> Duration {
-        self.at_part(u64::from(share) * PARTS)
-    }
-
-    /// The same, of so many of a thousand times [`PARTS`].
-    fn at_part(&self, part: u64) -> Duration {
-        let place = self.quantiles.partition_point(|(share, _)| u64::from(*share) * PARTS <= part);
-        let (Some(&(from, least)), Some(&(to, most))) =
-            (self.quantiles.get(place.max(1) - 1), self.quantiles.get(place))
-        else {
-            return self.quantiles.last().map_or(Duration::ZERO, |(_, time)| *time);
-        };
-        let within = part.saturating_sub(u64::from(from) * PARTS);
-        let width = u64::from(to.saturating_sub(from)).max(1) * PARTS;
-        least + Duration::from_nanos(as_nanos(most.saturating_sub(least)) * within / width)
-    }
-}
-
-/// How long a host's kernel takes until it gets to a packet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelTimes(Arc<[AfterPause]>);
-
-/// Why times are none of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum KernelTimesError {
-    /// Pauses are not in order, or the first is not none.
-    #[error("pauses must begin at 0 and grow")]
-    Pauses,
-    /// Shares are not in order, or not from nothing to all.
-    #[error("shares must grow from 0 to 100 %")]
-    Shares,
-    /// More packets would take less, or some take longer than [`KernelTimes::LONGEST`].
-    #[error("times must not fall along a line, nor be longer than 1 s")]
-    Times,
-}
-
-impl KernelTimes {
-    /// All of a thousand.
-    pub const ALL: u32 = 1000;
-    /// No kernel takes longer.
-    pub const LONGEST: Duration = Duration::from_secs(1);
-
-    /// Of the longest of these pauses that is over when a packet comes.
-    ///
-    /// # Errors
-    /// Pauses, shares or times are not in order.
-    pub fn new(pauses: Vec<AfterPause>) -> Result<Self, KernelTimesError> {
-        let grow = |pair: &[AfterPause]| pair[0].pause < pair[1].pause;
-        if pauses.first().is_none_or(|first| !first.pause.is_zero()) || !pauses.windows(2).all(grow) {
-            return Err(KernelTimesError::Pauses);
-        }
-        for AfterPause { quantiles, .. } in &pauses {
-            let ends = [quantiles.first(), quantiles.last()].map(|end| end.map(|(share, _)| *share));
-            if ends != [Some(0), Some(Self::ALL)] || !quantiles.windows(2).all(|pair| pair[0].0 < pair[1].0) {
-                return Err(KernelTimesError::Shares);
-            }
-            let is_long = quantiles.iter().any(|(_, time)| *time > Self::LONGEST);
-            if is_long || !quantiles.windows(2).all(|pair| pair[0].1 <= pair[1].1) {
-                return Err(KernelTimesError::Times);
-            }
-        }
-        Ok(Self(pauses.into()))
-    }
-
-    /// Of a quiet machine: measured as this module's text says.
-    pub fn quiet() -> Self {
-        static TIMES: LazyLock<KernelTimes> = LazyLock::new(|| {
-            let quantile = |&(share, nanos): &(u32, u64)| (share, Duration::from_nanos(nanos));
-            let after = |(millis, quantiles): (u64, &[(u32, u64)])| AfterPause {
-                pause: Duration::from_millis(millis),
-                quantiles: quantiles.iter().map(quantile).collect(),
-            };
-            KernelTimes(QUIET.map(after).into())
-        });
-        TIMES.clone()
-    }
-
-    /// By pause, from none to the longest.
-    pub fn pauses(&self) -> &[AfterPause] {
-        &self.0
-    }
-
-    /// After a pause; none if nothing came before.
-    pub fn after(&self, pause: Option<Duration>) -> &AfterPause {
-        let is_over = |after: &AfterPause| pause.is_none_or(|pause| pause > after.pause);
-        &self.0[self.0.partition_point(is_over).max(1) - 1]
-    }
-}
-
 /// When a host's kernel gets to packets.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    times: KernelTimes,
+    times: PauseTimes,
     dice: Dice,
     /// When the last one came, and when it got to it.
     last: Option<(Instant, Instant)>,
@@ -163,7 +49,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Of a host; how long it takes each time is drawn from `random`.
-    pub fn new(times: KernelTimes, random: Stream) -> Self {
+    pub fn new(times: PauseTimes, random: Stream) -> Self {
         Self { times, dice: Dice::new(random), last: None }
     }
 
@@ -179,7 +65,7 @@ impl Kernel {
         let takes = match (segment.syn, segment.acknowledgment) {
             (true, None) => draw(&mut self.dice, OPENING[rest]),
             (true, Some(_)) => draw(&mut self.dice, OPENED[rest]),
-            _ => self.times.after(pause).at_part(self.dice.below(u64::from(KernelTimes::ALL) * PARTS)),
+            _ => self.times.after(pause).at_part(self.dice.below(ALL_PARTS)),
         };
         let heard = self.last.map_or(now, |(_, last)| last + BEHIND_ANOTHER).max(now + takes);
         self.last = Some((now, heard));
@@ -190,7 +76,7 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sequence;
+    use crate::{AfterPause, HostTimes, Sequence};
 
     fn at(micros: u64) -> Instant {
         Instant::START + Duration::from_micros(micros)
@@ -202,7 +88,7 @@ mod tests {
 
     /// What it takes in ns to hear of such a segment so long after another one, a thousand times, in order.
     fn times(segment: &Segment, pause_us: u64) -> Vec<u128> {
-        let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(1, 0));
+        let mut kernel = Kernel::new(HostTimes::quiet().kernel, Stream::new(1, 0));
         let mut one = |round: u64| {
             let now = at((round + 1) * 1_000_000);
             kernel.hears(now, &acknowledgment());
@@ -259,7 +145,7 @@ mod tests {
             quantiles: [0, 900, 1000].into_iter().zip(times.map(Duration::from_micros)).collect(),
         };
         let pauses = vec![after(0, [20, 30, 200]), after(7, [40, 50, 50])];
-        let times = KernelTimes::new(pauses).expect("in order");
+        let times = PauseTimes::new(pauses).expect("in order");
         let takes = |pause_us: u64| {
             let mut kernel = Kernel::new(times.clone(), Stream::new(1, 0));
             let mut one = |number: u64| {
@@ -280,34 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn times_are_in_order() {
-        let micros = Duration::from_micros;
-        let after = |millis, quantiles: &[(u32, u64)]| AfterPause {
-            pause: Duration::from_millis(millis),
-            quantiles: quantiles.iter().map(|(share, time)| (*share, micros(*time))).collect(),
-        };
-        let all = [(0, 1), (1000, 2)];
-        let refused = |pauses: Vec<AfterPause>| KernelTimes::new(pauses).err();
-        assert_eq!(refused(vec![after(0, &all), after(1, &all)]), None);
-        let wrong_pauses = [vec![], vec![after(1, &all)], vec![after(0, &all), after(2, &all), after(2, &all)]];
-        assert!(wrong_pauses.into_iter().all(|pauses| refused(pauses) == Some(KernelTimesError::Pauses)));
-        for shares in [&[][..], &[(0, 1)], &[(0, 1), (900, 2)], &[(1, 1), (1000, 2)], &[(0, 1), (0, 1), (1000, 2)]] {
-            assert_eq!(refused(vec![after(0, shares)]), Some(KernelTimesError::Shares), "{shares:?}");
-        }
-        for times in [&[(0, 3), (1000, 2)][..], &[(0, 3), (1000, 1_000_001)]] {
-            assert_eq!(refused(vec![after(0, times)]), Some(KernelTimesError::Times), "{times:?}");
-        }
-        let quiet = KernelTimes::quiet();
-        assert_eq!(refused(quiet.pauses().to_vec()), None);
-        let half = after(0, &[(0, 10), (500, 20), (1000, 40)]);
-        assert_eq!([0, 250, 500, 750, 1000].map(|share| half.at(share)), [10, 15, 20, 30, 40].map(micros));
-    }
-
-    #[test]
     fn the_first_packet_comes_after_a_long_pause() {
         let syn = Segment { syn: true, ..Segment::default() };
         for seed in 0..20 {
-            let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(seed, 0));
+            let mut kernel = Kernel::new(HostTimes::quiet().kernel, Stream::new(seed, 0));
             let takes = kernel.hears(at(1000), &syn).since(at(1000));
             assert!(takes >= OPENING[2][0] && takes <= OPENING[2][1], "{takes:?}");
         }
@@ -315,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_comes_behind_another_is_not_heard_before_it() {
-        let mut kernel = Kernel::new(KernelTimes::quiet(), Stream::new(1, 0));
+        let mut kernel = Kernel::new(HostTimes::quiet().kernel, Stream::new(1, 0));
         let heard: Vec<Instant> = (0..1000).map(|micros| kernel.hears(at(micros), &acknowledgment())).collect();
         assert!(heard.windows(2).all(|two| two[0] < two[1]), "{heard:?}");
         assert!(heard.windows(2).any(|two| two[1].since(two[0]) == BEHIND_ANOTHER), "{heard:?}");

@@ -4,26 +4,26 @@
 //! before it sleeps: cpuidle's haltpoll), and what happens before the program runs is answered in the same go. So the requests over six
 //! connections leave within some 0.1 ms of each other, as do the answers, and not each after a pause of its own: which of them find
 //! room in a queue depends on it.
+//!
+//! What it takes from sleep is an input like what a kernel takes ([`crate::HostTimes`]): on a quiet machine, from 8 µs on, each half of an octave up to
+//! 64 as likely (between the delivery of an object's end and the next request at the link pass 14 to 95 µs, the median 40, of which some 11 are
+//! the kernel's), and a server takes 5 to 45 longer until it answers (between the delivery of a request and its answer pass 17 to 105, the median 60).
+//! On another one they follow how long it has slept, and what else is at work.
 
 use crate::TcpConfig;
 use crate::behavior::Behavior;
-use crate::host::{draw, octaves};
+use crate::host::draw;
+use crate::host_times::{ALL_PARTS, PauseTimes};
 use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
 use std::time::Duration;
 
 /// How long a processor stays awake after the program has run.
-const AWAKE: Duration = Duration::from_millis(1);
+pub const AWAKE: Duration = Duration::from_millis(1);
 /// What an answer takes then, at least and at most: seen on Linux 6.18 are 13 to 38 µs with what [`crate::Kernel`] takes.
 const AT_WORK: [Duration; 2] = [Duration::from_micros(3), Duration::from_micros(24)];
-/// And between two answers.
-const WRITE: Duration = Duration::from_micros(3);
-/// What it takes to run it from sleep at least, and the halves of octaves beyond that of which all are as likely, up to 64 µs: between the delivery of an
-/// object's end and the next request at the link pass 14 to 95 µs, the median 40, of which some 11 are the kernel's.
-const FROM_SLEEP_NS: u64 = 8000;
-const HALF_OCTAVES: u32 = 6;
-/// What a server takes longer than that until it answers: between the delivery of a request and its answer pass 17 to 105 µs, the median 60.
-const SERVING: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(45)];
+/// And to write one.
+pub const WRITING: Duration = Duration::from_micros(3);
 /// What it takes to open a connection, and before the first one to read what names its object, after sleep: seen are 40 to 120 µs to the first SYN and 10 to
 /// 50 to each of the next.
 const OPENING: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(36)];
@@ -32,10 +32,14 @@ const FINDING: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros
 /// When a host's program runs.
 #[derive(Debug, Clone)]
 pub struct Program {
+    /// What it takes from sleep until it has done something.
+    times: PauseTimes,
     dice: Dice,
     /// When it ran last, or will next.
     runs: Instant,
-    /// It has slept before that, and has opened or served nothing since.
+    /// What woke it last.
+    woken: Option<Instant>,
+    /// It has slept before that, and has opened nothing since.
     has_slept: bool,
 }
 
@@ -46,17 +50,18 @@ impl Program {
     }
 
     /// Of a host whose programs do; how long it takes each time is drawn from `random`.
-    pub fn new(random: Stream) -> Self {
-        Self { dice: Dice::new(random), runs: Instant::START, has_slept: false }
+    pub fn new(times: PauseTimes, random: Stream) -> Self {
+        Self { times, dice: Dice::new(random), runs: Instant::START, woken: None, has_slept: false }
     }
 
     /// When it reads what happens now.
     pub fn reads(&mut self, now: Instant) -> Instant {
-        if now <= self.runs + AWAKE && self.runs > Instant::START {
+        let pause = (self.runs > Instant::START).then(|| now.since(self.runs.min(now)));
+        if pause.is_some_and(|pause| pause <= AWAKE) {
             self.runs = self.runs.max(now);
         } else {
-            self.runs = now + Duration::from_nanos(octaves(&mut self.dice, FROM_SLEEP_NS, HALF_OCTAVES));
-            self.has_slept = true;
+            self.runs = now + self.times.after(pause).at_part(self.dice.below(ALL_PARTS));
+            (self.woken, self.has_slept) = (Some(now), true);
         }
         self.runs
     }
@@ -69,19 +74,12 @@ impl Program {
         self.runs
     }
 
-    /// When a server's answer to something that happens now leaves.
-    pub fn serves(&mut self, now: Instant) -> Instant {
-        self.reads(now);
-        if core::mem::take(&mut self.has_slept) {
-            self.runs += draw(&mut self.dice, SERVING);
-        }
-        self.answers(now)
-    }
-
     /// When what it does about something that happens now leaves.
     pub fn answers(&mut self, now: Instant) -> Instant {
         self.reads(now);
-        self.runs = (self.runs + WRITE).max(now + draw(&mut self.dice, AT_WORK));
+        // What it takes from sleep is all that it takes.
+        let at_work = if self.woken == Some(now) { Duration::ZERO } else { draw(&mut self.dice, AT_WORK) };
+        self.runs = (self.runs + WRITING).max(now + at_work);
         self.runs
     }
 }
@@ -89,14 +87,14 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
+    use crate::{AfterPause, HostTimes, Profile};
 
     fn at(micros: u64) -> Instant {
         Instant::START + Duration::from_micros(micros)
     }
 
     fn program(seed: u64) -> Program {
-        Program::new(Stream::new(seed, 0))
+        Program::new(HostTimes::quiet().client, Stream::new(seed, 0))
     }
 
     /// How many µs 40 programs take to answer what happens at some time, after others have happened; from the least.
@@ -128,17 +126,40 @@ mod tests {
 
     #[test]
     fn a_server_that_has_slept_takes_longer_to_answer() {
-        let one = |seed: u64, before: Option<u64>| {
-            let (mut asked, mut serving) = (program(seed), program(seed));
-            if let Some(micros) = before {
-                [&mut asked, &mut serving].into_iter().for_each(|program| _ = program.serves(at(micros)));
-            }
-            let [asked, served] = [asked.answers(at(2000)), serving.serves(at(2000))];
-            served.since(asked).as_micros()
+        let HostTimes { client, server, .. } = HostTimes::quiet();
+        let one = |times: &PauseTimes, seed: u64, before: &[u64]| {
+            let mut program = Program::new(times.clone(), Stream::new(seed, 0));
+            before.iter().for_each(|micros| _ = program.answers(at(*micros)));
+            program.answers(at(2000)).since(at(2000)).as_micros()
         };
-        assert!((0..40).all(|seed| (2..45).contains(&one(seed, None))), "{:?}", one(0, None));
-        assert!((0..40).any(|seed| one(seed, None) > 35));
-        assert_eq!((0..40).map(|seed| one(seed, Some(1500))).max(), Some(0), "it was at work");
+        let longer = |before: &[u64]| {
+            let all = (0..400).map(|seed| one(&server, seed, before) - one(&client, seed, before));
+            let mut all: Vec<_> = all.collect();
+            all.sort_unstable();
+            all
+        };
+        let asleep = longer(&[]);
+        assert!(asleep[0] >= 5 && (22..32).contains(&asleep[200]) && (38..46).contains(&asleep[399]), "{asleep:?}");
+        assert_eq!(longer(&[1500])[399], 0, "it was at work");
+    }
+
+    #[test]
+    fn programs_of_another_machine_take_what_was_measured_there() {
+        let after = |millis, micros: u64| AfterPause {
+            pause: Duration::from_millis(millis),
+            quantiles: [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec(),
+        };
+        let times = PauseTimes::new(vec![after(0, 100), after(30, 200)]).expect("in order");
+        let takes = |pause_ms: u64| {
+            let mut program = Program::new(times.clone(), Stream::new(1, 1));
+            let slept = program.answers(at(1000)) + Duration::from_millis(pause_ms);
+            program.answers(slept).since(slept) - WRITING
+        };
+        assert_eq!([29, 31].map(takes), [100, 200].map(Duration::from_micros));
+        let mut reading = Program::new(times, Stream::new(1, 1));
+        assert_eq!(reading.reads(at(1000)), at(1200), "it has never run");
+        assert_eq!(reading.answers(at(1000)), at(1200) + WRITING, "it wakes up for both");
+        assert_eq!(reading.answers(at(1100)), at(1200) + WRITING * 2, "it is still waking up");
     }
 
     #[test]

@@ -42,17 +42,24 @@ pub(crate) fn measure(args: &Measure) -> Result<ExitCode, CliError> {
     if args.host_times { listen_to_hosts(&args.run.scenario) } else { single(&args.run, Session::measure) }
 }
 
-/// How long hosts take, listened to as often as the scenario's page would be loaded.
+/// How long hosts take, listened to as often as the scenario's page is loaded without boxes.
 fn listen_to_hosts(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
-    let run = Session::open(args)?;
+    let mut run = Session::open(args)?;
     let mut answers = HostAnswers::default();
     for number in 0..run.scenario.run.runs {
         run.progress.say(&format!("listening to hosts {}/{}", number + 1, run.scenario.run.runs));
-        answers.add(farhop_measure::answers(&run.scenario)?);
+        answers.extend([farhop_measure::answers(&run.scenario)?]);
     }
-    run.progress.keep(&format!("{} answers", answers.count()));
+    run.scenario.run.architectures = vec![Architecture::Direct];
+    let measurement = farhop_measure::measure(&run.scenario, &mut |line| run.progress.say(line))?;
+    if let Some(gap) = measurement.gaps.first() {
+        run.progress.keep(&format!("no program is listened to: {}", gap.reason));
+    }
+    answers.extend([measurement.hosts]);
+    let [kernels, clients, servers] = answers.counts();
+    run.progress.keep(&format!("{kernels} answers of kernels, {clients} of clients and {servers} of servers"));
     run.progress.finish();
-    writeln!(std::io::stdout().lock(), "{}", host_times::format(&answers.kernel_times()).trim_end())?;
+    writeln!(std::io::stdout().lock(), "{}", host_times::format(&answers.host_times()).trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 use super::Side;
 use crate::network::{Place, Route};
 use farhop_scenario::seeds;
-use farhop_tcp::{Endpoint, Kernel, KernelTimes, Program, Segment, TcpConfig};
+use farhop_tcp::{Endpoint, HostTimes, Kernel, Program, Segment, TcpConfig};
 use farhop_units::Instant;
 use farhop_units::random::Stream;
 use std::time::Duration;
@@ -33,8 +33,8 @@ pub(super) struct Hosts {
     programs: Option<[Vec<Program>; 2]>,
     /// Of each terminal's clients and servers, when the last burst goes on that was begun.
     bursts: Vec<[Instant; 2]>,
-    /// How long their kernels take.
-    times: KernelTimes,
+    /// How long they take.
+    times: HostTimes,
     /// Of each terminal's clients and servers.
     kernels: Vec<[Kernel; 2]>,
 }
@@ -69,14 +69,14 @@ impl Hosts {
             return None;
         }
         let Some(programs) = &mut self.programs else { return Some(now) };
-        let number = match side {
-            Side::Near => usize::from(route.line.terminal),
-            Side::Far => 0,
+        let (number, times) = match side {
+            Side::Near => (usize::from(route.line.terminal), &self.times.client),
+            Side::Far => (0, &self.times.server),
         };
         let programs = &mut programs[side as usize];
         while programs.len() <= number {
             let random = self.random.split(OF_PROGRAMS - side as u64).split(programs.len() as u64);
-            programs.push(Program::new(random));
+            programs.push(Program::new(times.clone(), random));
         }
         Some(does(&mut programs[number], now))
     }
@@ -126,7 +126,7 @@ impl Hosts {
         while self.kernels.len() <= terminal {
             let number = self.kernels.len() as u64;
             let random = |side: u64| self.random.split(OF_KERNELS - side).split(number);
-            self.kernels.push([0, 1].map(|side| Kernel::new(self.times.clone(), random(side))));
+            self.kernels.push([0, 1].map(|side| Kernel::new(self.times.kernel.clone(), random(side))));
         }
         let kernels = &mut self.kernels[terminal];
         let free = kernels[side.other() as usize].last().map_or(now, |last| last.clamp(now, now + ONE_PACKET));
@@ -141,7 +141,7 @@ impl Hosts {
 
     /// When what the program does there now leaves, if it is known.
     pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
-        self.program(now, (route, side), if side == Side::Far { Program::serves } else { Program::answers })
+        self.program(now, (route, side), Program::answers)
     }
 }
 

@@ -85,11 +85,13 @@ impl World<'_> {
 
     /// An end is woken.
     pub(super) fn wake_end(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
-        if self.legs.sleeps_on(self.now, leg, side) && self.network.tracer().is_none() {
+        let sleeps_on = self.legs.sleeps_on(self.now, leg, side);
+        if sleeps_on && self.network.tracer().is_none() {
             self.rearm_end(leg, side);
             return Ok(());
         }
-        if let Some(later) = self.legs.waits_for_host(self.now, leg, side) {
+        // What sleeps on waits for nobody, whether a trace looks at it or not.
+        if !sleeps_on && let Some(later) = self.legs.waits_for_host(self.now, leg, side) {
             self.events.push(later, Event::End { side, leg });
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Laws of every transfer: all bytes arrive exactly once and in order, whatever is lost or reordered on the way, and it ends.
 
 use crate::network::{End, Network, Pipe};
-use farhop_tcp::{ByteCounting, Congestion, FirstAck, KernelTimes, Profile, TcpConfig};
+use farhop_tcp::{ByteCounting, Congestion, FirstAck, HostTimes, Profile, TcpConfig};
 use farhop_units::{Bytes, Instant, Probability, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 sack,
                 ecn,
                 byte_counting,
-                host_times: KernelTimes::quiet(),
+                host_times: HostTimes::quiet(),
             }
         },
     )
