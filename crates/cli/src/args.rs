@@ -94,7 +94,7 @@ pub(crate) struct Run {
 pub(crate) struct Measure {
     #[command(flatten)]
     pub(crate) run: Run,
-    /// Instead print how long this machine's hosts take, at the pace and the delay of the scenario's link, for --set tcp.host_times=
+    /// Instead print how long this machine's hosts take, at the pace of the scenario's link and as its page is loaded, for --set tcp.host_times=
     #[arg(long, conflicts_with_all = ["json", "out"])]
     pub(crate) host_times: bool,
 }

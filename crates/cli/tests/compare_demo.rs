@@ -77,13 +77,14 @@ fn this_machines_hosts_are_listened_to_and_simulated() {
         (String::from_utf8(output.stdout).expect("text"), told)
     };
     let link = ["--set", "link.down.rate=5 Mbit/s", "--set", "link.down.delay=20 ms", "--set", "link.up.delay=20 ms"];
-    let listen = ["measure", "demo", "--host-times", "--set", "run.runs=1"];
+    let listen = ["measure", "demo", "--host-times", "--set", "run.runs=1", "--set", "http.connections=1"];
     let (table, told) = farhop(&[&listen[..], &link[..]].concat());
     let times = farhop_scenario::host_times::parse(&table).expect("a table");
-    // A thousand full packets, every other one of them acknowledged at once, and each acknowledgement lets two go.
+    // A thousand full packets, every other one of them acknowledged at once, and each acknowledgement lets two go; then 28 objects, one by one.
     let line = told.lines().find(|line| line.contains("answers of kernels")).expect("it is told what was heard");
     let counts: Vec<u32> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-    assert!(matches!(counts[..], [500..=5000, 1..=28, 1..=28]), "{told}");
+    assert!(matches!(counts[..], [500..=5000, 20..=28, 20..=28]), "{told}");
+    assert!(["\nclient\n", "\nserver\n"].iter().all(|programs| table.contains(programs)), "{table}");
     // They came every 2.4 ms: how long each takes is the machine's affair, but no time of a wire, and not what a quiet one takes.
     let after = |times: &farhop_scenario::HostTimes| {
         let heard = times.kernel.after(Some(std::time::Duration::from_millis(2))).clone();

@@ -13,12 +13,13 @@ use crate::session::{Session, Work};
 use farhop_emu::LinkRecord;
 use farhop_link::replay::{Input, Recorded};
 use farhop_link::{ChannelConfig, DirectionConfig, Output, Port};
+use farhop_results::Architecture;
 use farhop_scenario::{
     AWAKE, AfterPause, Congestion, HEADER_BYTES, HostTimes, PauseTimes, Profile, Scenario, TcpConfig, WRITING,
     sending_time,
 };
 use farhop_units::{Bytes, Instant};
-use farhop_web::{HttpConfig, Page};
+use farhop_web::{HttpConfig, Page, Tls};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -28,8 +29,9 @@ const LONGEST: Duration = Duration::from_millis(1);
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
-/// Pauses before a packet that are told from each other, in ms.
+/// Pauses before a packet that are told from each other, in ms, and such of programs, which sleep after one.
 const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
+const SLEEPS_MS: [u64; 7] = [0, 3, 10, 30, 60, 120, 300];
 /// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of programs.
 const FEWEST: usize = 50;
 const FEWEST_OF_PROGRAMS: usize = 10;
@@ -85,7 +87,18 @@ pub fn answers(scenario: &Scenario) -> Result<HostAnswers, MeasureError> {
     session.load(session.direct())?;
     let record = session.stop()?;
     let link = record.link.expect("a session's testbed keeps its packets in memory");
-    Ok(HostAnswers { kernels: HostAnswers::of(&link, &scenario.tcp).kernels, ..HostAnswers::default() })
+    Ok(HostAnswers { kernels: HostAnswers::of(&link, scenario.tcp.mss).kernels, ..HostAnswers::default() })
+}
+
+/// A scenario without boxes, whose programs do nothing but what any does: what is on the way to them, who thinks and who encrypts takes no time,
+/// so that all that passes between a packet and its answer is the hosts'.
+pub fn with_plain_programs(scenario: &Scenario) -> Scenario {
+    let mut plain = scenario.clone();
+    (plain.wan, plain.lan) = (ChannelConfig::default(), ChannelConfig::default());
+    plain.http.tls = Tls::None;
+    plain.page.objects.iter_mut().for_each(|object| object.think = Duration::ZERO);
+    plain.run.architectures = vec![Architecture::Direct];
+    plain
 }
 
 /// Nothing but rates and delays of a scenario's link, and a file.
@@ -132,11 +145,12 @@ enum Kind {
 
 impl Kind {
     /// Of a packet of this size, where full ones and those that open connections have these.
-    fn of(bytes: Bytes, tcp: &TcpConfig) -> Self {
+    fn of(bytes: Bytes, [full, opening]: [Bytes; 2]) -> Self {
         match bytes {
-            HEADER_BYTES => Self::Acknowledgement,
-            bytes if bytes == tcp.mss + HEADER_BYTES => Self::Data,
-            bytes if bytes == tcp.syn_bytes() => Self::Opening,
+            // Who gives up a connection says so in less.
+            bytes if bytes <= HEADER_BYTES => Self::Acknowledgement,
+            bytes if bytes == full => Self::Data,
+            bytes if bytes == opening => Self::Opening,
             bytes if SELECTIVE.map(|options| HEADER_BYTES + options).contains(&bytes) => Self::Selective,
             _ => Self::Other,
         }
@@ -189,17 +203,17 @@ struct Host {
 }
 
 impl HostAnswers {
-    /// Those of what entered and left a link between ends with this TCP.
-    fn of(link: &LinkRecord, tcp: &TcpConfig) -> Self {
-        Self::of_packets((&link.inputs, &link.outputs), tcp)
+    /// Those of what entered and left a link between ends with full segments of so much payload.
+    fn of(link: &LinkRecord, mss: Bytes) -> Self {
+        Self::of_packets((&link.inputs, &link.outputs), mss)
     }
 
-    /// Programs' in a load, by what entered and left its link between ends with this TCP.
-    pub(crate) fn of_programs(link: &LinkRecord, tcp: &TcpConfig) -> Self {
-        Self { kernels: Vec::new(), ..Self::of(link, tcp) }
+    /// Programs' in a load, by what entered and left its link between ends with full segments of so much payload.
+    pub(crate) fn of_programs(link: &LinkRecord, mss: Bytes) -> Self {
+        Self { kernels: Vec::new(), ..Self::of(link, mss) }
     }
 
-    fn of_packets((inputs, outputs): (&[Input], &[Output<Recorded>]), tcp: &TcpConfig) -> Self {
+    fn of_packets((inputs, outputs): (&[Input], &[Output<Recorded>]), mss: Bytes) -> Self {
         let heard = outputs.iter().filter_map(|output| match output {
             Output::Deliver { at, port, packet } => Some((*at, *port, true, packet.bytes)),
             Output::Drop { .. } => None,
@@ -210,10 +224,12 @@ impl HostAnswers {
         });
         let mut events: Vec<(Instant, Port, bool, Bytes)> = heard.chain(sent).collect();
         events.sort_by_key(|(at, ..)| *at);
+        // Real hosts are Linux's whatever the scenario's are.
+        let sizes = [mss + HEADER_BYTES, TcpConfig::of(Profile::Linux).syn_bytes()];
         let (mut hosts, mut all) = (BTreeMap::<Option<u16>, Host>::new(), Self::default());
         for (at, port, is_heard, bytes) in events {
             let terminal = if let Port::Terminal(number) = port { Some(number) } else { None };
-            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, tcp));
+            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, sizes));
             all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
             let (end, programs) =
                 if terminal.is_some() { (End::Client, &mut all.clients) } else { (End::Server, &mut all.servers) };
@@ -236,10 +252,10 @@ impl HostAnswers {
     pub fn host_times(&self) -> HostTimes {
         let quiet = HostTimes::quiet();
         let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
-        let kernel = by_pause(answers, &quiet.kernel, FEWEST);
+        let kernel = by_pause(answers, &PAUSES_MS, (&quiet.kernel, FEWEST));
         let program = |answers: &[ProgramAnswer], quiet: &PauseTimes| {
             let takes = answers.iter().map(|answer| (answer.slept, answer.of_program(&kernel)));
-            by_pause(takes, quiet, FEWEST_OF_PROGRAMS)
+            by_pause(takes, &SLEEPS_MS, (quiet, FEWEST_OF_PROGRAMS))
         };
         let (client, server) = (program(&self.clients, &quiet.client), program(&self.servers, &quiet.server));
         HostTimes { kernel, client, server }
@@ -257,7 +273,8 @@ impl Extend<Self> for HostAnswers {
 }
 
 impl ProgramAnswer {
-    /// What the program took beyond a kernel of these times, and beyond what writing takes.
+    /// What the program took beyond a kernel of these times, and beyond what writing takes. Where the kernel's own share is not known it is taken
+    /// to be the middle one, so that its scatter is the program's as well.
     fn of_program(&self, kernel: &PauseTimes) -> Duration {
         let before = match self.since {
             Since::Acknowledgement => Duration::ZERO,
@@ -268,15 +285,19 @@ impl ProgramAnswer {
 }
 
 /// Times after pauses in order; after those of which there are fewer, and if there are no others, what is known.
-fn by_pause(answers: impl Iterator<Item = (Duration, Duration)>, known: &PauseTimes, fewest: usize) -> PauseTimes {
+fn by_pause(
+    answers: impl Iterator<Item = (Duration, Duration)>,
+    pauses_ms: &[u64],
+    (known, fewest): (&PauseTimes, usize),
+) -> PauseTimes {
     let answers: Vec<(Duration, Duration)> = answers.collect();
-    let pauses = PAUSES_MS.map(Duration::from_millis);
-    let ends = pauses.iter().skip(1).copied().chain([Duration::MAX]);
-    let heard = pauses.iter().zip(ends).map(|(from, end)| {
-        let within = |(pause, _): &&(Duration, Duration)| (*from..end).contains(pause);
+    let pauses = pauses_ms.iter().copied().map(Duration::from_millis);
+    let ends = pauses.clone().skip(1).chain([Duration::MAX]);
+    let heard = pauses.zip(ends).map(|(from, end)| {
+        let within = |(pause, _): &&(Duration, Duration)| (from..end).contains(pause);
         let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
         takes.sort_unstable();
-        (*from, if takes.len() < fewest { Vec::new() } else { takes })
+        (from, if takes.len() < fewest { Vec::new() } else { takes })
     });
     let heard: Vec<(Duration, Vec<Duration>)> = heard.collect();
     if heard.iter().all(|(_, takes)| takes.is_empty()) {
@@ -334,10 +355,14 @@ impl Host {
     /// A packet is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it stays
     /// awake it answers the first one first, but nothing that is in pieces before the last of them.
     fn is_asked(&mut self, now: Instant, kind: Kind, end: End) {
-        let is_kernels = matches!(kind, Kind::Acknowledgement | Kind::Selective);
-        let Some((_, pause)) = self.question.filter(|_| !is_kernels) else { return };
+        if matches!(kind, Kind::Acknowledgement | Kind::Selective) {
+            // Whether that lets go what is sent next, or the program writes it, nobody knows.
+            self.asked = None;
+            return;
+        }
+        let Some((_, pause)) = self.question else { return };
         let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > AWAKE);
-        let waits = |asked: &Asked| now.since(asked.from) <= AWAKE && [asked.kind, kind] == [Kind::Other; 2];
+        let waits = |asked: &Asked| now.since(asked.from) <= AWAKE && asked.kind == kind && kind != Kind::Data;
         if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
             let since = Since::Delivery { pause };
             self.asked = slept.map(|slept| Asked { kind, slept, from: now, since });
@@ -347,16 +372,18 @@ impl Host {
     /// One of its packets is at the link. The program's answer, if it is one.
     fn runs(&mut self, now: Instant, kind: Kind, end: End) -> Option<ProgramAnswer> {
         if kind == Kind::Acknowledgement {
-            if let Some(asked) = self.asked.as_mut().filter(|asked| end.acknowledges(asked.kind)) {
+            let is_first = |asked: &&mut Asked| asked.since != Since::Acknowledgement && end.acknowledges(asked.kind);
+            if let Some(asked) = self.asked.as_mut().filter(is_first) {
                 (asked.from, asked.since) = (now, Since::Acknowledgement);
             }
             return None;
         }
-        if kind == Kind::Selective {
-            return None;
+        // What else is sent is a kernel's.
+        if kind != Kind::Selective && (kind == Kind::Opening || self.asked.is_some()) {
+            self.ran = Some(now);
         }
-        self.ran = Some(now);
-        let Asked { slept, from, since, .. } = self.asked.take().filter(|_| kind != Kind::Opening)?;
+        let Asked { slept, from, since, .. } =
+            self.asked.take_if(|_| kind != Kind::Opening && kind != Kind::Selective)?;
         let takes = now.since(from);
         (takes <= LONGEST_OF_PROGRAMS).then_some(ProgramAnswer { slept, takes, since })
     }
@@ -389,7 +416,7 @@ mod tests {
     }
 
     fn of((inputs, outputs): &Record) -> HostAnswers {
-        HostAnswers::of_packets((inputs, outputs), &TcpConfig::of(Profile::Linux))
+        HostAnswers::of_packets((inputs, outputs), FULL - HEADER_BYTES)
     }
 
     fn answers(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> Vec<(Duration, Duration)> {
@@ -411,6 +438,17 @@ mod tests {
             assert!(quiet.link.down.loss.is_none() && quiet.link.up.queue == QueueLimit::Unlimited);
             assert!((LEAST_BYTES..=MOST_BYTES).contains(&quiet.page.total_bytes()));
         }
+    }
+
+    #[test]
+    fn programs_are_listened_to_where_nobody_thinks_and_nothing_is_on_the_way() {
+        let set = ["wan.delay=3 ms", "lan.delay=1 ms", "http.tls=1.3", "run.architectures=tunnel, direct"];
+        let mut scenario = farhop_scenario::open("demo", &set.map(str::to_owned)).expect("demo");
+        scenario.page.objects[1].think = Duration::from_millis(5);
+        let plain = with_plain_programs(&scenario);
+        assert!(plain.wan.is_transparent() && plain.lan.is_transparent() && plain.http.tls == Tls::None);
+        assert!(plain.page.objects.iter().all(|object| object.think.is_zero()));
+        assert_eq!((plain.run.architectures, plain.link), (vec![Architecture::Direct], scenario.link));
     }
 
     #[test]
@@ -478,11 +516,11 @@ mod tests {
     fn programs_that_have_slept_answer_requests_and_the_ends_of_objects() {
         let none = || [Vec::new(), Vec::new()];
         let asked = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (31_050, 252)][..]);
-        assert_eq!(programs(asked), [one(29_970, 50), one(29_970, 50)]);
+        assert_eq!(programs(asked), [one(30_000, 50), one(30_000, 50)]);
         let acknowledged = (asked.0, &[(1030, 252), (31_012, 52), (31_050, 252)][..]);
         assert_eq!(
             programs(acknowledged),
-            [one(29_970, 50), one(29_970, 38)],
+            [one(30_000, 50), one(30_000, 38)],
             "servers' kernels do that by themselves"
         );
         let data = (&[(1000, 402), (31_000, 1500), (32_500, 302)][..], &[(1030, 252), (32_550, 1500)][..]);
@@ -492,19 +530,30 @@ mod tests {
         let late = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (41_001, 252)][..]);
         assert_eq!(programs(late), none(), "it waits for something else");
         let burst = (asked.0, &[(1030, 252), (31_050, 1500), (31_051, 1500)][..]);
-        assert_eq!(programs(burst), [one(29_970, 50), one(29_970, 50)], "one answer, several packets");
+        assert_eq!(programs(burst), [one(30_000, 50), one(30_000, 50)], "one answer, several packets");
         let gap = (&[(1000, 402), (31_000, 72)][..], &[(1030, 252), (31_050, 1500)][..]);
         assert_eq!(programs(gap), none(), "an acknowledgement lets data go");
         let repeated = (&[(1000, 402), (31_000, 1500)][..], &[(1030, 252), (31_020, 64), (31_050, 252)][..]);
-        assert_eq!(programs(repeated), [one(29_970, 50), one(29_970, 50)], "a kernel tells of a gap");
+        assert_eq!(programs(repeated), [one(30_000, 50), one(30_000, 50)], "a kernel tells of a gap");
         let both = (&[(1000, 402), (31_000, 402), (31_020, 402)][..], &[(1030, 252), (31_050, 252), (31_060, 252)][..]);
-        assert_eq!(programs(both), [one(29_970, 50), one(29_970, 50)], "the first of two connections");
+        assert_eq!(programs(both), [one(30_000, 50), one(30_000, 50)], "the first of two connections");
+        let sent = &[(1030, 252), (31_012, 52), (31_032, 52), (31_050, 252)][..];
+        assert_eq!(programs((both.0, sent))[1], one(30_000, 38), "since the first of two acknowledgements");
+        let last = (&[(1000, 402), (31_000, 402), (34_000, 52)][..], &[(1030, 252), (34_015, 1500)][..]);
+        assert_eq!(programs(last), none(), "after the last answer an acknowledgement lets other data go");
+        let streams = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (25_000, 1500), (31_050, 252)][..]);
+        assert_eq!(programs(streams), [one(30_000, 50), one(30_000, 50)], "what a kernel sends wakes no program");
     }
 
     #[test]
     fn clients_that_have_opened_a_connection_ask_over_it() {
         let client = (&[(31_000, SYN)][..], &[(1000, SYN), (31_020, 52), (31_060, 252)][..]);
         assert_eq!(programs(client), [one(30_000, 40), Vec::new()], "from the handshake's end on");
+        let two = (
+            &[(31_000, SYN), (31_010, SYN)][..],
+            &[(1000, SYN), (1010, SYN), (31_020, 52), (31_030, 52), (31_060, 252)][..],
+        );
+        assert_eq!(programs(two)[0], one(29_990, 40), "the first of two");
         let server =
             (&[(1000, SYN), (31_000, 52), (31_030, 252)][..], &[(1020, SYN), (31_042, 52), (31_060, 1500)][..]);
         assert_eq!(programs(server)[1], one(30_010, 18), "it has slept since the connection was opened");

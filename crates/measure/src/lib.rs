@@ -20,7 +20,7 @@ mod samples;
 mod service;
 mod session;
 
-pub use answers::{HostAnswers, answers};
+pub use answers::{HostAnswers, answers, with_plain_programs};
 pub use crosscheck::{Crosscheck, crosscheck};
 pub use error::{MeasureError, ResponseProblem};
 pub use keys::Keys;

@@ -245,7 +245,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_that_is_read_panics(text in "(after_ms)?([0-9,.\n-]|client|server){0,60}") {
+        fn nothing_that_is_read_panics(text in "(after_ms,0,100\n)?([0-9]{1,3},[0-9]{1,3}(\\.[0-9])?,[0-9]{1,4}\n|client\n|server\n|[0-9,.\n-]){0,12}") {
             if let Ok(times) = parse(&text) {
                 prop_assert!(parse(&format(&times)).is_ok());
             }

@@ -130,3 +130,26 @@ fn check_bounds(scenario: &Scenario) -> Result<(), SimError> {
     let bodies = scenario.page.total_bytes().get() / scenario.tcp.mss.get().max(1);
     if bodies > MOST_PACKETS { Err(SimError::TooManyPackets) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::simulate;
+
+    #[test]
+    fn packets_that_no_memory_holds_are_noticed() {
+        let settings = [
+            "link.down.rate=10 Gbit/s",
+            "link.up.rate=10 Gbit/s",
+            "link.down.queue=unlimited",
+            "link.down.loss=0 %",
+            "tcp.profile=rfc",
+            "tcp.max_window=unlimited",
+            "page.objects=1",
+            "page.size=300 MB",
+            "run.architectures=direct",
+        ];
+        let scenario = farhop_scenario::open("inflight-geo", &settings.map(str::to_owned)).expect("assignments");
+        let reason = simulate(&scenario, 1).gaps.pop().expect("it cannot be loaded").reason;
+        assert!(reason.starts_with("more than 15000 packets on their way after"), "{reason}");
+    }
+}

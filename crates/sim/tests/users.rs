@@ -117,6 +117,24 @@ fn more_users_wait_longer() {
 }
 
 #[test]
+fn replications_end_when_every_architecture_is_known_well_enough() {
+    let runs = |architectures: &str, precision: &str| -> Vec<u32> {
+        let [architectures, precision] =
+            [format!("run.architectures={architectures}"), format!("users.precision={precision}")];
+        let simulation = simulate(&scenario(&[&architectures, &precision, "run.runs=16"]), 1);
+        simulation.rows.iter().map(|row| row.runs).collect()
+    };
+    assert_eq!(runs("direct", "50 %"), [10], "fewer agree by chance");
+    assert_eq!(runs("direct", "0.01 %"), [16], "as often as may be");
+    // One of them alone needs more than the other: together both have as many.
+    let precisions = ["0.5 %", "1 %", "1.5 %", "2 %", "2.5 %"];
+    let apart = precisions.map(|precision| [runs("direct", precision)[0], runs("rwbp", precision)[0]]);
+    let place = apart.iter().position(|[one, other]| one != other).unwrap_or_else(|| panic!("{apart:?}"));
+    let most = apart[place][0].max(apart[place][1]);
+    assert_eq!(runs("direct, rwbp", precisions[place]), [most; 2]);
+}
+
+#[test]
 fn users_at_one_terminal_share_its_lan_and_its_slots() {
     let mean = |assignments: &[&str]| row(assignments).1.page_load_mean_s;
     let apart = mean(&["access.terminals=16", "lan.rate=200 kbit/s"]);

@@ -27,7 +27,7 @@ use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
 use std::time::Duration;
 
-/// And what each takes that waits behind another.
+/// What each takes that waits behind another.
 const BEHIND_ANOTHER: Duration = Duration::from_nanos(300);
 /// For a SYN, and for what answers it; at work, after a pause of [`RESTS`], and after a longer one.
 const OPENING: [[Duration; 2]; 3] = [micros([12, 25]), micros([19, 52]), micros([64, 120])];

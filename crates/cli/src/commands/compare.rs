@@ -44,14 +44,14 @@ pub(crate) fn measure(args: &Measure) -> Result<ExitCode, CliError> {
 
 /// How long hosts take, listened to as often as the scenario's page is loaded without boxes.
 fn listen_to_hosts(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
-    let mut run = Session::open(args)?;
+    let run = Session::open(args)?;
     let mut answers = HostAnswers::default();
     for number in 0..run.scenario.run.runs {
         run.progress.say(&format!("listening to hosts {}/{}", number + 1, run.scenario.run.runs));
         answers.extend([farhop_measure::answers(&run.scenario)?]);
     }
-    run.scenario.run.architectures = vec![Architecture::Direct];
-    let measurement = farhop_measure::measure(&run.scenario, &mut |line| run.progress.say(line))?;
+    let plain = farhop_measure::with_plain_programs(&run.scenario);
+    let measurement = farhop_measure::measure(&plain, &mut |line| run.progress.say(line))?;
     if let Some(gap) = measurement.gaps.first() {
         run.progress.keep(&format!("no program is listened to: {}", gap.reason));
     }

@@ -411,10 +411,19 @@ mod tests {
         let mut silent = |_: &str| {};
         let mut lab = Lab::new(Effort::Quick, &mut silent);
         let mut reproduction = Reproduction::default();
-        sizes(&mut lab, &mut reproduction);
+        simulate(Figure::Fig(5), &mut lab, &mut reproduction);
         transports(&mut lab, &mut reproduction);
-        acknowledgements(&mut lab, &mut reproduction);
+        simulate(Figure::Fig(7), &mut lab, &mut reproduction);
         assert_eq!(reproduction.gaps, [], "everything can be simulated");
+        // Two of the figures with what the paper leaves open changed, one change after the other.
+        for changed in ["frames half as long", "slots twice as large", "satellite 280 ms one way", "TCP as it is today"]
+        {
+            for (figure, count) in [(Figure::Fig(5), SIZES.len()), (Figure::Fig(7), EVERY.len())] {
+                let is_it =
+                    |row: &&farhop_results::reproduction::Row| row.figure == figure && row.quantity.contains(changed);
+                assert_eq!(reproduction.rows.iter().filter(is_it).count(), count, "{figure:?}: {changed}");
+            }
+        }
         let held = |text: &str| {
             let claims: Vec<_> = reproduction.claims.iter().filter(|claim| claim.claim.starts_with(text)).collect();
             assert!(!claims.is_empty(), "nothing is said of \"{text}\"");
