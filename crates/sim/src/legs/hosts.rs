@@ -154,7 +154,7 @@ fn is_direct(route: Route) -> bool {
 mod tests {
     use super::*;
     use crate::network::Line;
-    use farhop_tcp::Profile;
+    use farhop_tcp::{AfterPause, PauseTimes, Profile, WRITING};
 
     fn route(terminal: u16, near: Place, far: Place) -> Route {
         Route { line: Line { terminal, server: 0 }, near, far }
@@ -172,6 +172,24 @@ mod tests {
         // The servers' have slept.
         let served = hosts.reads(now, ours, Side::Far);
         assert!(served.is_some_and(|time| time > now && Some(time) != Some(first)), "{served:?}");
+    }
+
+    #[test]
+    fn clients_and_servers_take_their_own_times() {
+        let always = |micros| AfterPause {
+            pause: Duration::ZERO,
+            quantiles: [0, PauseTimes::ALL].map(|share| (share, Duration::from_micros(micros))).to_vec(),
+        };
+        let times = |micros| PauseTimes::new(vec![always(micros)]).expect("in order");
+        let host_times = HostTimes { kernel: times(10), client: times(100), server: times(300) };
+        let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
+        let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
+        let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());
+        assert_eq!(heard, Some(now + Duration::from_micros(10)));
+        for (side, micros) in [(Side::Near, 100), (Side::Far, 300)] {
+            let answers = hosts.answers(now, direct, side).expect("no box is between them");
+            assert_eq!(answers, now + Duration::from_micros(micros) + WRITING, "{side:?}");
+        }
     }
 
     #[test]
