@@ -15,8 +15,8 @@ use farhop_link::replay::{Input, Recorded};
 use farhop_link::{ChannelConfig, DirectionConfig, Output, Port};
 use farhop_results::Architecture;
 use farhop_scenario::{
-    AWAKE, AfterPause, Congestion, HEADER_BYTES, HostTimes, PauseTimes, Profile, Scenario, TcpConfig, WRITING,
-    sending_time,
+    AfterPause, Congestion, HEADER_BYTES, HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PauseTimes, Profile,
+    Scenario, TcpConfig, sending_time,
 };
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page, Tls};
@@ -280,7 +280,7 @@ impl ProgramAnswer {
             Since::Acknowledgement => Duration::ZERO,
             Since::Delivery { pause } => kernel.after(Some(pause)).at(PauseTimes::ALL / 2),
         };
-        self.takes.saturating_sub(before + WRITING)
+        self.takes.saturating_sub(before + PROGRAM_WRITES)
     }
 }
 
@@ -361,8 +361,9 @@ impl Host {
             return;
         }
         let Some((_, pause)) = self.question else { return };
-        let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > AWAKE);
-        let waits = |asked: &Asked| now.since(asked.from) <= AWAKE && asked.kind == kind && kind != Kind::Data;
+        let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > PROGRAM_STAYS_AWAKE);
+        let waits =
+            |asked: &Asked| now.since(asked.from) <= PROGRAM_STAYS_AWAKE && asked.kind == kind && kind != Kind::Data;
         if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
             let since = Since::Delivery { pause };
             self.asked = slept.map(|slept| Asked { kind, slept, from: now, since });
@@ -571,7 +572,7 @@ mod tests {
         let mut answers = HostAnswers { kernels, servers: enough.clone(), clients: enough[1..].to_vec() };
         let (times, quiet) = (answers.host_times(), HostTimes::quiet());
         let after = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500);
-        assert_eq!(after(&times.server, 50), micros(50) - micros(20) - WRITING);
+        assert_eq!(after(&times.server, 50), micros(50) - micros(20) - PROGRAM_WRITES);
         assert_eq!([2, 20, 70].map(|millis| after(&times.server, millis)), [after(&quiet.server, 1); 3]);
         assert_eq!(times.client, quiet.client, "one fewer says nothing");
         answers.servers[0] = delivered(2);
@@ -581,7 +582,7 @@ mod tests {
         };
         assert_eq!(ends(&answers)[0], Duration::ZERO, "it took less than its kernel usually does");
         answers.servers[0] = program(60, Since::Acknowledgement);
-        assert_eq!(ends(&answers)[1], micros(60) - WRITING, "its kernel was done");
+        assert_eq!(ends(&answers)[1], micros(60) - PROGRAM_WRITES, "its kernel was done");
     }
 
     #[test]

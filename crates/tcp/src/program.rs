@@ -19,11 +19,11 @@ use farhop_units::random::{Dice, Stream};
 use std::time::Duration;
 
 /// How long a processor stays awake after the program has run.
-pub const AWAKE: Duration = Duration::from_millis(1);
+pub const PROGRAM_STAYS_AWAKE: Duration = Duration::from_millis(1);
 /// What an answer takes then, at least and at most: seen on Linux 6.18 are 13 to 38 µs with what [`crate::Kernel`] takes.
 const AT_WORK: [Duration; 2] = [Duration::from_micros(3), Duration::from_micros(24)];
 /// And to write one.
-pub const WRITING: Duration = Duration::from_micros(3);
+pub const PROGRAM_WRITES: Duration = Duration::from_micros(3);
 /// What it takes to open a connection, and before the first one to read what names its object, after sleep: seen are 40 to 120 µs to the first SYN and 10 to
 /// 50 to each of the next.
 const OPENING: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(36)];
@@ -57,7 +57,7 @@ impl Program {
     /// When it reads what happens now.
     pub fn reads(&mut self, now: Instant) -> Instant {
         let pause = (self.runs > Instant::START).then(|| now.since(self.runs.min(now)));
-        if pause.is_some_and(|pause| pause <= AWAKE) {
+        if pause.is_some_and(|pause| pause <= PROGRAM_STAYS_AWAKE) {
             self.runs = self.runs.max(now);
         } else {
             self.runs = now + self.times.after(pause).at_part(self.dice.below(ALL_PARTS));
@@ -79,7 +79,7 @@ impl Program {
         self.reads(now);
         // What it takes from sleep is all that it takes.
         let at_work = if self.woken == Some(now) { Duration::ZERO } else { draw(&mut self.dice, AT_WORK) };
-        self.runs = (self.runs + WRITING).max(now + at_work);
+        self.runs = (self.runs + PROGRAM_WRITES).max(now + at_work);
         self.runs
     }
 }
@@ -153,13 +153,13 @@ mod tests {
         let takes = |pause_ms: u64| {
             let mut program = Program::new(times.clone(), Stream::new(1, 1));
             let slept = program.answers(at(1000)) + Duration::from_millis(pause_ms);
-            program.answers(slept).since(slept) - WRITING
+            program.answers(slept).since(slept) - PROGRAM_WRITES
         };
         assert_eq!([29, 31].map(takes), [100, 200].map(Duration::from_micros));
         let mut reading = Program::new(times, Stream::new(1, 1));
         assert_eq!(reading.reads(at(1000)), at(1200), "it has never run");
-        assert_eq!(reading.answers(at(1000)), at(1200) + WRITING, "it wakes up for both");
-        assert_eq!(reading.answers(at(1100)), at(1200) + WRITING * 2, "it is still waking up");
+        assert_eq!(reading.answers(at(1000)), at(1200) + PROGRAM_WRITES, "it wakes up for both");
+        assert_eq!(reading.answers(at(1100)), at(1200) + PROGRAM_WRITES * 2, "it is still waking up");
     }
 
     #[test]

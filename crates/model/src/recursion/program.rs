@@ -1,9 +1,7 @@
 //! When the program at one end reads what arrives: some time after it from sleep, at once while its processor is still awake.
 
 use super::ticks::Ticks;
-
-/// So long after a program ran its processor is awake, as measured between Linux 6.18 and an emulated link (`farhop_tcp`'s `Program`).
-const AWAKE: Ticks = Ticks::from_millis(1);
+use farhop_scenario::PROGRAM_STAYS_AWAKE;
 
 /// The program that has all connections of one end.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +21,7 @@ impl Program {
     #[inline(always)]
     pub(crate) fn reads(&mut self, now: Ticks) -> Ticks {
         let runs = match self.runs {
-            Some(runs) if now <= runs + AWAKE => runs.max(now),
+            Some(runs) if now <= runs + Ticks::of(PROGRAM_STAYS_AWAKE) => runs.max(now),
             _ => now + self.waking,
         };
         self.runs = Some(runs);

@@ -154,7 +154,7 @@ fn is_direct(route: Route) -> bool {
 mod tests {
     use super::*;
     use crate::network::Line;
-    use farhop_tcp::{AfterPause, PauseTimes, Profile, WRITING};
+    use farhop_tcp::{AfterPause, PROGRAM_WRITES, PauseTimes, Profile};
 
     fn route(terminal: u16, near: Place, far: Place) -> Route {
         Route { line: Line { terminal, server: 0 }, near, far }
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(heard, Some(now + Duration::from_micros(10)));
         for (side, micros) in [(Side::Near, 100), (Side::Far, 300)] {
             let answers = hosts.answers(now, direct, side).expect("no box is between them");
-            assert_eq!(answers, now + Duration::from_micros(micros) + WRITING, "{side:?}");
+            assert_eq!(answers, now + Duration::from_micros(micros) + PROGRAM_WRITES, "{side:?}");
         }
     }
 
