@@ -60,3 +60,25 @@ fn the_answer_to_what_was_posted_is_not_read() {
     let tunnel = simulated(Architecture::Tunnel, "POST");
     assert!((passed / tunnel - 1.0).abs() < 0.02, "{passed} s, {tunnel} s through the tunnel alone");
 }
+
+/// A program that wakes opens further connections, then writes what it asks over the one that is up: their handshakes are ahead of it.
+#[test]
+fn posting_over_several_connections_takes_as_long_as_predicted() {
+    let lines: String =
+        (1..13).map(|number| format!("i{number}.png,image/png,1000,{},12898\n", 200 + 50 * number)).collect();
+    let table = format!(
+        "page.table=name,type,bytes,offset_of_reference_in_html,request_bytes\nindex.html,text/html,1000,0,12898\n{lines}"
+    );
+    for rate in ["4 Mbit/s", "800 kbit/s"] {
+        let pairs = [("down.rate", rate), ("up.rate", rate), ("down.delay", "72 ms"), ("up.delay", "72 ms")];
+        let link = pairs.map(|(key, value)| format!("link.{key}={value}"));
+        let rest = ["run.architectures=direct", "http.connections=6", "link.up.queue=unlimited", "tcp.profile=linux"];
+        let assignments = link.into_iter().chain(rest.map(String::from)).chain([table.clone()]).collect::<Vec<_>>();
+        let scenario = open("demo", &assignments).expect("the assignments are right");
+        let prediction = farhop_model::predict(&scenario);
+        let predicted = prediction.rows.iter().find(|row| row.method == "farhop").expect("it is predicted").page_load_s;
+        let simulated = loads::beside(predicted, &scenario);
+        let off = simulated / predicted - 1.0;
+        assert!(off.abs() < 1e-3, "{rate}: {simulated} s simulated, {predicted} s predicted");
+    }
+}

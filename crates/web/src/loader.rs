@@ -177,6 +177,8 @@ pub struct Loader {
     connections: SmallVec<[Connection; 2]>,
     next_connection: usize,
     to_close: VecDeque<usize>,
+    /// Requests that are decided and not told.
+    requests: VecDeque<LoaderAction>,
 }
 
 impl Loader {
@@ -192,6 +194,7 @@ impl Loader {
             connections: SmallVec::new(),
             next_connection: 0,
             to_close: VecDeque::new(),
+            requests: VecDeque::new(),
         };
         loader.next_page(page);
         loader
@@ -210,6 +213,7 @@ impl Loader {
         self.pools.resize_with(page.hosts.len(), Pool::default);
         self.pools.iter_mut().zip(&page.hosts).for_each(|(pool, name)| pool.begin(name));
         self.discovered.clear();
+        self.requests.clear();
         (self.waiting, self.received) = (0, 0);
         self.keep_connections();
         self.discover(0);
@@ -300,6 +304,8 @@ impl Loader {
     pub fn closed(&mut self, connection: usize) {
         let Some(place) = self.place(connection) else { return };
         let Connection { host, is_up, outstanding, .. } = self.connections.remove(place);
+        self.requests
+            .retain(|request| !matches!(request, LoaderAction::Request { connection: of, .. } if *of == connection));
         let Some(pool) = host.map(|host| &mut self.pools[host]) else { return };
         if is_up {
             pool.remove(outstanding.len(), connection);
@@ -330,10 +336,15 @@ impl Loader {
         if let Some(connection) = self.to_close.pop_front() {
             return Some(LoaderAction::Close { connection });
         }
-        if self.waiting == 0 {
-            return None;
+        // What is asked for over connections that are up decides how many more are wanted, but who opens them does that first: a long request would
+        // be in front of their handshakes.
+        while self.waiting > 0
+            && let Some(request) = self.request()
+        {
+            self.requests.push_back(request);
         }
-        self.request().or_else(|| self.open())
+        let opens = if self.waiting > 0 { self.open() } else { None };
+        opens.or_else(|| self.requests.pop_front())
     }
 
     /// Whether everything discovered so far has been received. What the browser has read of but delays ([`Object::delay`](crate::Object::delay))

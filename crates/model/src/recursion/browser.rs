@@ -46,6 +46,9 @@ pub(crate) struct Limits {
     pub(crate) outstanding: usize,
     /// Connections carry what there is of all hosts.
     pub(crate) for_all_hosts: bool,
+    /// Who asks opens connections before it asks for anything over those that are up, as [`Loader::poll`](farhop_web::Loader::poll) has it. Of what
+    /// a box passes on that is the other way round: what is asked for passes at once, a connection once its handshake with the box is over.
+    pub(crate) opens_first: bool,
 }
 
 impl Limits {
@@ -53,7 +56,9 @@ impl Limits {
         let on_connection = parameters.most_on_connection();
         let connections = if on_connection > 1 { 1 } else { parameters.connections.max(1) };
         let for_all_hosts = parameters.reads_requests();
-        Self { connections, on_connection, outstanding: parameters.outstanding.max(1), for_all_hosts }
+        let outstanding = parameters.outstanding.max(1);
+        let opens_first = parameters.is_direct || parameters.asks_ahead || parameters.pushed_rate.is_some();
+        Self { connections, on_connection, outstanding, for_all_hosts, opens_first }
     }
 
     /// Whether requests share a connection: then no second one is opened beside one that is being opened.
@@ -75,6 +80,8 @@ pub(crate) struct Browser {
     /// Responses come in frames of so many bytes, each of which is read when it is whole.
     frame: Option<u64>,
     waiting: VecDeque<usize>,
+    /// Requests that are decided and not told.
+    requests: VecDeque<Action>,
     /// By object: its host and its urgency, as far as they make a difference.
     wanted: Vec<(usize, u8)>,
     /// Requests without an answer, by host, and the most there were at once.
@@ -98,6 +105,7 @@ impl Browser {
         self.objects.clear();
         self.objects.resize(self.wanted.len(), Progress::default());
         self.waiting.clear();
+        self.requests.clear();
         self.pool.clear();
         (self.known, self.received) = (0, 0);
     }
@@ -150,19 +158,33 @@ impl Browser {
         is_most
     }
 
-    /// The next thing that can be done now.
+    /// The next thing that can be done now. What is asked for over connections that are up decides how many more are wanted.
     pub(crate) fn next_action(&mut self, limits: Limits) -> Option<Action> {
+        while let Some(request) = self.next_request(limits) {
+            if !limits.opens_first {
+                return Some(request);
+            }
+            self.requests.push_back(request);
+        }
+        self.next_opening(limits).or_else(|| self.requests.pop_front())
+    }
+
+    fn next_request(&mut self, limits: Limits) -> Option<Action> {
         if self.waiting.is_empty() {
             return None;
         }
-        let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits)).unzip();
-        if let (Some(position), Some(place)) = (position, place) {
-            let object = self.waiting.remove(position)?;
-            let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
-            pooled.outstanding += 1;
-            self.objects[object].asked_at = Some(place);
-            self.objects[object].is_first = self.count_asked(object);
-            return Some(Action::Request { place, object });
+        let (position, place) = self.first_waiting(|browser, host| browser.free(host, limits))?;
+        let object = self.waiting.remove(position)?;
+        let pooled = self.pool.iter_mut().find(|pooled| pooled.place == place)?;
+        pooled.outstanding += 1;
+        self.objects[object].asked_at = Some(place);
+        self.objects[object].is_first = self.count_asked(object);
+        Some(Action::Request { place, object })
+    }
+
+    fn next_opening(&self, limits: Limits) -> Option<Action> {
+        if self.waiting.is_empty() {
+            return None;
         }
         let (_, host) = self.first_waiting(|browser, host| browser.wants_another(host, limits).then_some(host))?;
         Some(Action::Open { host: limits.pool(host) })
@@ -382,7 +404,8 @@ mod tests {
     use super::*;
     use farhop_scenario as scenario;
 
-    const SIX: Limits = Limits { connections: 6, on_connection: 1, outstanding: usize::MAX, for_all_hosts: false };
+    const SIX: Limits =
+        Limits { connections: 6, on_connection: 1, outstanding: usize::MAX, for_all_hosts: false, opens_first: true };
     const SHARED: Limits = Limits { connections: 1, on_connection: 100, ..SIX };
     const OPEN: Action = Open { host: 0 };
 
@@ -467,6 +490,20 @@ mod tests {
         assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 0 }]);
         assert!(!browser.response_ended(1, 0, Http::Http11));
         assert_eq!(actions(&mut browser, two), [Request { place: 1, object: 1 }]);
+    }
+
+    #[test]
+    fn connections_are_opened_before_requests_of_the_same_instant_unless_they_are_passed_on() {
+        let begun = || {
+            let mut browser = browser(3);
+            assert_eq!(browser.next_action(SIX), Some(OPEN));
+            browser.pool_opened(0, 0);
+            browser.set_ready(0);
+            browser
+        };
+        let asked = Request { place: 0, object: 0 };
+        assert_eq!(actions(&mut begun(), SIX), [OPEN, OPEN, asked]);
+        assert_eq!(actions(&mut begun(), Limits { opens_first: false, ..SIX }), [asked, OPEN, OPEN]);
     }
 
     #[test]

@@ -95,8 +95,8 @@ impl Load<'_> {
         }
     }
 
-    /// The browser opens a connection to a host.
-    pub(crate) fn open(&mut self, host: usize) {
+    /// The browser opens a connection to a host; gives when it dials.
+    pub(crate) fn open(&mut self, host: usize) -> Ticks {
         let place = self.open_place(host);
         let now = self.now;
         let due = now.max(self.resolve(host)) + self.waking(place);
@@ -105,6 +105,7 @@ impl Load<'_> {
         } else {
             self.dial(place);
         }
+        due
     }
 
     /// When the name of a host is resolved, which is asked for once.
@@ -227,7 +228,7 @@ impl Load<'_> {
     }
 
     /// How long the client's program takes to connect; what boxes take is part of their delays.
-    fn waking(&self, place: usize) -> Ticks {
+    pub(crate) fn waking(&self, place: usize) -> Ticks {
         let is_established = self.parameters.is_established;
         if is_established { Ticks::ZERO } else { self.buffers.connections[place].client.sender.habits.waking }
     }
@@ -277,8 +278,14 @@ impl Load<'_> {
         self.say(call, exchange)
     }
 
-    /// It is said at the client's end of the connections; whether it has left. Where calls share connections all of one instant leaves together.
+    /// It is said at the client's end of the connections; whether it has left.
     pub(crate) fn say(&mut self, call: usize, exchange: Exchange) -> bool {
+        let place = self.write_request(call, exchange);
+        self.parameters.carriers() == 0 && self.run_program(place, Side::Client)
+    }
+
+    /// What is asked on a call is handed to the connection that this gives. Where calls share connections all of one instant leaves together.
+    pub(crate) fn write_request(&mut self, call: usize, exchange: Exchange) -> usize {
         let in_frames = self.parameters.has_frames() && self.parameters.carriers() > 0;
         let place = self.carrier(call, Side::Client, exchange.request);
         let connection = &mut self.buffers.connections[place];
@@ -288,7 +295,7 @@ impl Load<'_> {
             connection.asked.push_back(exchange);
         }
         connection.client.write(exchange.request);
-        self.parameters.carriers() == 0 && self.run_program(place, Side::Client)
+        place
     }
 
     /// The call that `content` goes over, if it was asked for.

@@ -55,6 +55,8 @@ pub(crate) enum Planned {
     Hear { object: usize, trigger: Trigger },
     /// Dial a host whose name is being resolved.
     Dial { place: usize },
+    /// Write what is asked for on a connection that is up, behind what is dialled in the same instant.
+    Write { call: usize, exchange: Exchange },
     /// The box near the client, which heard that, dials for it.
     Hello { place: usize },
     /// It passes on what the client asks.
@@ -325,9 +327,21 @@ impl<'a> Load<'a> {
 
     fn carry_out(&mut self, planned: Planned) {
         match planned {
-            Planned::Ask { object, trigger } => self.ask_from_afar(object, trigger),
+            Planned::Ask { object, trigger } => {
+                self.ask_from_afar(object, trigger);
+                let next = self.buffers.plans.front();
+                if next.is_some_and(|next| next.due <= self.now && matches!(next.what, Planned::Ask { .. })) {
+                    // What is asked for in one instant is asked for together.
+                    return;
+                }
+            }
             Planned::Hear { object, trigger } => self.ask(object, trigger),
             Planned::Dial { place } => self.dial(place),
+            Planned::Write { call, exchange } => {
+                self.speak_near(call);
+                let place = self.write_request(call, exchange);
+                self.flush(place, Side::Client);
+            }
             Planned::Hello { place } => self.say_hello(place),
             Planned::Say { call, exchange } => {
                 self.say(call, exchange);

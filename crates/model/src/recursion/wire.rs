@@ -4,7 +4,7 @@ use super::browser::{Action, Limits};
 use super::connection::{Content, Exchange, Kind, Packet, Side, Turns};
 use super::end::End;
 use super::habits::Habits;
-use super::load::{HEADERS, Load, Making, Mode};
+use super::load::{HEADERS, Load, Making, Mode, Planned};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
 use super::progress::{Cause, Trigger};
 use super::receiver::{Ack, Receiver, UNSCALED};
@@ -271,10 +271,15 @@ impl Load<'_> {
     fn act_now(&mut self) {
         let limits = Limits::of(self.parameters);
         self.close_idle();
+        // When the program dials that has just been woken.
+        let mut dials = None;
         while let Some(action) = self.buffers.browser.next_action(limits) {
             match action {
-                Action::Open { host } => self.open(host),
-                Action::Request { place, object } => self.request(place, object),
+                Action::Open { host } => {
+                    let due = self.open(host);
+                    dials = Some(dials.map_or(due, |earlier: Ticks| earlier.min(due)));
+                }
+                Action::Request { place, object } => self.request(place, object, dials),
             }
         }
         for place in 0..self.parameters.carriers().min(self.buffers.connections.len()) {
@@ -284,11 +289,18 @@ impl Load<'_> {
         }
     }
 
-    fn request(&mut self, call: usize, object: usize) {
+    /// Asks for an object on a call, behind what the program `dials` as it wakes, if it does.
+    fn request(&mut self, call: usize, object: usize, dials: Option<Ticks>) {
         self.note_request(call, object);
         let request = self.parameters.request(self.workload, object);
         let response = self.parameters.response(self.workload, object);
-        let has_left = self.ask_over(call, Exchange { content: Content::Object(object), request, response });
+        let exchange = Exchange { content: Content::Object(object), request, response };
+        let written = self.now + self.waking(call);
+        let is_behind = self.parameters.delays.ahead.is_zero() && dials.is_some_and(|dials| dials <= written);
+        if is_behind && written > self.now {
+            return self.plan(written, Planned::Write { call, exchange });
+        }
+        let has_left = self.ask_over(call, exchange);
         if has_left && self.buffers.connections[call].is_up {
             self.buffers.browser.objects[object].request_waited = self.buffers.up.last_story().waited;
         }

@@ -226,13 +226,42 @@ fn the_next_page_finds_the_connections_of_its_hosts() {
     next.hosts = vec!["h1.test".into(), "h9.test".into()];
     loader.next_page(&next);
     loader.discover(1);
-    let found = [Close { connection: 2 }, Request { connection: 1, object: 0 }, Open { connection: 3, host: 1 }];
+    let found = [Close { connection: 2 }, Open { connection: 3, host: 1 }, Request { connection: 1, object: 0 }];
     assert_eq!(actions(&mut loader), found, "what still owes a response is closed");
     loader.response_complete(2, 2);
     loader.closed(0);
     loader.connected(3);
     assert_eq!(actions(&mut loader), [Request { connection: 3, object: 1 }]);
     assert!(!loader.is_complete());
+}
+
+#[test]
+fn connections_are_opened_before_requests_of_the_same_instant() {
+    let mut loader = loader(HttpVersion::Http11, 6);
+    actions(&mut loader);
+    (1..3).for_each(|object| loader.discover(object));
+    loader.connected(0);
+    assert_eq!(actions(&mut loader), [open(1), open(2), Request { connection: 0, object: 0 }]);
+}
+
+#[test]
+fn nothing_is_asked_over_a_connection_that_has_gone_before_its_request_was_told() {
+    let with_one_to_tell = || {
+        let mut loader = loader(HttpVersion::Http11, 6);
+        actions(&mut loader);
+        loader.discover(1);
+        loader.connected(0);
+        assert_eq!(loader.poll(), Some(open(1)), "object 0 is to be asked for on connection 0");
+        loader
+    };
+    let mut loader = with_one_to_tell();
+    loader.closed(0);
+    assert_eq!(actions(&mut loader), [open(2)]);
+    loader.connected(1);
+    assert_eq!(actions(&mut loader), [Request { connection: 1, object: 0 }]);
+    let mut loader = with_one_to_tell();
+    loader.next_page(&images(1));
+    assert_eq!(actions(&mut loader), [Close { connection: 0 }]);
 }
 
 #[test]
