@@ -79,9 +79,9 @@ pub struct Point {
     pub connections: u32,
     /// Objects of the page.
     pub objects: u32,
-    /// Bytes of each object.
+    /// Bytes of each object, or of each request of an upload.
     pub object_bytes: u64,
-    /// Whether the bytes go up, in the request, instead of down.
+    /// Whether the bytes go up, in the requests, instead of down.
     pub upload: bool,
 }
 
@@ -89,6 +89,10 @@ pub struct Point {
 const PACKET: u64 = 1500;
 /// Objects of a page that is loaded over six connections: a document and two objects for each.
 const OBJECTS: u32 = 13;
+/// One point in so many carries its bytes up.
+const UPLOADS: u64 = 5;
+/// Kinds of points: congestion controls, connections, losses and directions.
+const KINDS: u64 = 3 * 2 * 3 * UPLOADS;
 /// How long a point's bytes may take at the link's rate, and at what losses leave of it.
 const LONGEST_S: f64 = 6.0;
 /// The smallest document that can name twelve others.
@@ -104,17 +108,19 @@ impl Point {
         };
         let rate = log_uniform(&mut dice, rates);
         let delay = log_uniform(&mut dice, delays).round();
-        let congestion = ["reno", "cubic", "bbr"][number as usize % 3];
-        let connections = [1, 6][(number as usize / 3) % 2];
+        // Kinds take turns, each seed's from another one on: what is missing from one plan is in others.
+        let kind = Dice::new(Stream::new(seed, set as u64)).below(KINDS) + u64::from(number);
+        let turn = |kinds: u64, each: u64| usize::try_from(kind / each % kinds).expect("a handful");
+        let (congestion, connections) = (["reno", "cubic", "bbr"][turn(3, 1)], [1, 6][turn(2, 3)]);
         let (loss, share, upload) = match set {
             Set::Model => (0.0, 1.0, false),
             Set::Simulator => {
-                ([0.0, 0.001, 0.01][(number as usize / 6) % 3], log_uniform(&mut dice, [0.25, 2.0]), number % 5 == 4)
+                ([0.0, 0.001, 0.01][turn(3, 6)], log_uniform(&mut dice, [0.25, 2.0]), kind % UPLOADS == UPLOADS - 1)
             }
         };
         let most = (most_bytes(rate, delay, loss) * f64::from(connections)).min(rate * LONGEST_S / 8.0);
         let size = log_uniform(&mut dice, [10e3, 10e6]).min(most.max(10e3));
-        let objects = if connections == 1 || upload { 1 } else { OBJECTS };
+        let objects = if connections == 1 { 1 } else { OBJECTS };
         let product = rate * 2.0 * delay / 1e3 / 8.0;
         Self {
             set,
@@ -125,7 +131,7 @@ impl Point {
             queue_share: share,
             loss,
             congestion: congestion.to_owned(),
-            connections: if upload { 1 } else { connections },
+            connections,
             objects,
             object_bytes: (whole(size) / u64::from(objects)).max(if objects == 1 { 1 } else { SMALLEST_OBJECT }),
             upload,
@@ -136,9 +142,13 @@ impl Point {
     pub fn text(&self) -> String {
         let Self { rate_bit_s, delay_ms, queue_bytes, loss, congestion, connections, objects, object_bytes, .. } = self;
         let page = if self.upload {
-            format!(
-                "table = \"\"\"\nname,type,bytes,offset_of_reference_in_html,request_bytes\nindex.html,text/html,1000,0,{object_bytes}\n\"\"\""
-            )
+            let document = std::iter::once(("index.html".to_owned(), "text/html", 0));
+            let others = (1..*objects).map(|number| (format!("i{number}.png"), "image/png", 200 + 50 * number));
+            let lines = document.chain(others).map(|(name, media_type, offset)| {
+                format!("{name},{media_type},{SMALLEST_OBJECT},{offset},{object_bytes}\n")
+            });
+            let lines: String = lines.collect();
+            format!("table = \"\"\"\nname,type,bytes,offset_of_reference_in_html,request_bytes\n{lines}\"\"\"")
         } else {
             format!("objects = {objects}\nsize = \"{object_bytes} B\"")
         };
@@ -232,6 +242,7 @@ fn whole(value: f64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     proptest! {
         #[test]
@@ -249,7 +260,8 @@ mod tests {
                 prop_assert_eq!(scenario.http.connections as u64, u64::from(point.connections));
                 prop_assert_eq!(scenario.link.down.loss.is_none(), !point.is_random());
                 // What the page carries, one way or the other, is the point's size.
-                let carried = if point.upload { scenario.page.objects[0].request_bytes } else { Some(scenario.page.total_bytes()) };
+                let asked = || scenario.page.objects.iter().map(|object| object.request_bytes).sum();
+                let carried = if point.upload { asked() } else { Some(scenario.page.total_bytes()) };
                 prop_assert_eq!(carried, Some(point.size()));
             }
         }
@@ -268,5 +280,13 @@ mod tests {
         }
         assert!(simulator.iter().filter(|point| point.upload).count() >= 10);
         assert!(simulator.iter().filter(|point| point.connections == 6).count() >= 15);
+    }
+
+    #[test]
+    fn every_kind_of_upload_is_in_some_plan() {
+        let plans = (1..40).map(|seed| Plan { seed, ..Plan::default() }.draw());
+        let kind = |point: &Point| (point.congestion.clone(), point.connections, point.loss.to_bits());
+        let uploads: BTreeSet<_> = plans.flatten().filter(|point| point.upload).map(|point| kind(&point)).collect();
+        assert_eq!(uploads.len(), 3 * 2 * 3);
     }
 }
