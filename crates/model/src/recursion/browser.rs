@@ -46,7 +46,7 @@ pub(crate) struct Limits {
     pub(crate) outstanding: usize,
     /// Connections carry what there is of all hosts.
     pub(crate) for_all_hosts: bool,
-    /// Who asks opens connections before it asks for anything over those that are up, as [`Loader::poll`](farhop_web::Loader::poll) has it. Of what
+    /// Who asks opens connections before it asks for anything over those that are up, as browsers do. Of what
     /// a box passes on that is the other way round: what is asked for passes at once, a connection once its handshake with the box is over.
     pub(crate) opens_first: bool,
 }
