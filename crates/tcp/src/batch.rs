@@ -74,8 +74,17 @@ impl Circumstances {
     pub(crate) fn most(&self, room: u64) -> u64 {
         let half = (self.window.get() / self.mss.get().max(1) / 2).max(1);
         let most = room.min(half);
-        let least = if self.rate.is_some_and(|rate| rate < LEAST_RATE) { 1 } else { LEAST };
+        let least = self.least();
         if most <= least { most } else { most.min(self.goal().max(least)) }
+    }
+
+    /// Most segments of a batch that is sent again (tcp_tso_segs()).
+    pub(crate) fn most_again(&self) -> u64 {
+        self.goal().max(self.least())
+    }
+
+    fn least(&self) -> u64 {
+        if self.rate.is_some_and(|rate| rate < LEAST_RATE) { 1 } else { LEAST }
     }
 
     /// tcp_tso_autosize().
@@ -121,6 +130,9 @@ mod tests {
         assert_eq!(paced.most(50), 8);
         let slow = Circumstances { rate: Some(Rate::kbps(1199)), ..paced };
         assert_eq!(slow.most(50), 1);
+        let narrow = |rate| Circumstances { rate: Some(rate), ..circumstances(4, 500) };
+        let again = [Rate::kbps(1199), Rate::kbps(1200), Rate::mbps(100)].map(|rate| narrow(rate).most_again());
+        assert_eq!(again, [1, 2, 8], "half a window is no limit of what is sent again");
     }
 
     #[test]

@@ -41,6 +41,11 @@ pub(crate) fn count(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).map_or(u64::MAX / NANOS, |nanos| nanos.div_ceil(NANOS))
 }
 
+/// A span rounded up to whole jiffies.
+pub(crate) fn rounded_up(span: Duration) -> Duration {
+    Duration::from_nanos(count(span).saturating_mul(NANOS))
+}
+
 /// What there is of a span in whole jiffies (nsecs_to_jiffies()).
 pub(crate) fn whole(span: Duration) -> Duration {
     let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);

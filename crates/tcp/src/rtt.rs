@@ -6,6 +6,7 @@
 
 use crate::Sequence;
 use crate::behavior::RtoBounds;
+use crate::jiffies;
 use crate::windowed::Windowed;
 use farhop_units::{Instant, look_at};
 use std::time::Duration;
@@ -114,7 +115,8 @@ impl RttEstimator {
         let base = match self.smoothed {
             None if self.is_unsure => self.bounds.initial.max(UNSURE_RTO),
             None => self.bounds.initial,
-            Some(smoothed) if self.bounds.per_window => smoothed.rtt + smoothed.variance,
+            // It is kept in jiffies, which backing off doubles (__tcp_set_rto()).
+            Some(smoothed) if self.bounds.per_window => jiffies::rounded_up(smoothed.rtt + smoothed.variance),
             Some(smoothed) => smoothed.rtt + (smoothed.deviation * 4).max(self.bounds.min_variance),
         };
         self.rto = base.max(self.bounds.min).saturating_mul(1 << self.backoff.min(16)).min(self.bounds.max);
@@ -198,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_steady_round_trip_settles_at_the_profiles_floor() {
-        for (profile, floor) in [(Profile::Linux, 700), (Profile::Rfc, 1000)] {
+        for (profile, floor) in [(Profile::Linux, 704), (Profile::Rfc, 1000)] {
             let mut rtt = estimator(profile);
             (0..1000).for_each(|index| rtt.sample(sample(index, 500)));
             assert!(rtt.rto().abs_diff(MS(floor)) < MS(1), "{profile:?}: {:?}", rtt.rto());
@@ -228,6 +230,18 @@ mod tests {
         assert_eq!(rtt.rto(), MS(4000));
         (0..100).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), MS(120_000));
+    }
+
+    #[test]
+    fn linux_keeps_the_timeout_in_jiffies_and_doubles_those() {
+        let mut rtt = estimator(Profile::Linux);
+        rtt.sample(sample(0, 319));
+        assert_eq!(rtt.rto(), MS(960), "957 ms");
+        rtt.back_off();
+        assert_eq!(rtt.rto(), MS(1920));
+        let mut rtt = estimator(Profile::Rfc);
+        rtt.sample(sample(0, 419));
+        assert_eq!(rtt.rto(), MS(1257));
     }
 
     #[test]

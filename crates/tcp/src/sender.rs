@@ -273,7 +273,7 @@ impl Sender {
         self.pacing_timer = wait.filter(|_| self.wants_to_send());
         match piece {
             Some(piece) => {
-                self.pace(now, piece, continues && !piece.again);
+                self.pace(now, piece, continues);
                 self.note_sent(now, piece);
             }
             None => {
@@ -354,7 +354,9 @@ impl Sender {
     }
 
     fn repeat(&mut self, now: Instant) -> Option<Piece> {
+        self.begin_repeated_batch();
         let piece = self.scoreboard.repeat(now)?;
+        self.batch.send();
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             self.needless.note_repetition(self.timers.timestamp(now));
         } else {
@@ -367,14 +369,25 @@ impl Sender {
         Some(piece)
     }
 
-    /// A segment leaves that begins a batch, or `continues` one; what is sent again is a batch of its own.
+    /// What was lost of one packet of the host's leaves again as a batch, as far as the window allows (tcp_xmit_retransmit_queue()); what a timeout
+    /// or a probe repeats is one segment.
+    fn begin_repeated_batch(&mut self) {
+        if !self.behavior.batches || self.congestion.pacing_rate().is_none() || self.batch.is_under_way() {
+            return;
+        }
+        let room = self.congestion.window().saturating_sub(self.in_network()).get() / self.mss.get();
+        let most = room.min(self.batch_circumstances().most_again());
+        let most = if self.repeat_now { 1 } else { most.max(1) };
+        self.batch.begin(self.scoreboard.lost_of_packet(most));
+    }
+
+    /// A segment leaves that begins a batch, or `continues` one.
     fn pace(&mut self, now: Instant, piece: Piece, continues: bool) {
         let Some(rate) = self.congestion.pacing_rate() else { return };
         if !continues {
             self.pacer.begin(now);
         }
-        let left = if piece.again { 0 } else { self.batch.left() };
-        self.pacer.send(piece.payload, left, rate);
+        self.pacer.send(piece.payload, self.batch.left(), rate);
     }
 
     fn note_sent(&mut self, now: Instant, piece: Piece) {

@@ -61,7 +61,7 @@ impl Sender {
     /// Segments of the next batch of `waiting` bytes if the window has room for so many.
     pub(super) fn batch_of(&self, room: u64, waiting: u64) -> u64 {
         let (window, mss) = (self.window.size, self.mss);
-        let least = if self.pacing.is_some_and(|rate| rate < LEAST_RATE) { 1 } else { LEAST };
+        let least = self.least();
         if room < 2 * mss || waiting <= mss || window < 4 * mss {
             return 1;
         }
@@ -75,6 +75,15 @@ impl Sender {
     /// The same if there is room for any and enough waits.
     pub(super) fn usual_batch(&self) -> u64 {
         self.batch_of(u64::MAX, u64::MAX)
+    }
+
+    /// Most segments of a batch that is sent again (tcp_tso_segs()).
+    pub(super) fn batch_again(&self) -> u64 {
+        self.worth().max(self.least())
+    }
+
+    fn least(&self) -> u64 {
+        if self.pacing.is_some_and(|rate| rate < LEAST_RATE) { 1 } else { LEAST }
     }
 
     /// Whether a millisecond is worth so many segments.
@@ -159,7 +168,9 @@ mod tests {
         assert_eq!(sender(1000, 100).batch_of(50 * MSS, 6 * MSS + 1), 7, "the last segment may be short");
         let mut slow = sender(1000, 500);
         slow.pacing = Some(LEAST_RATE - 1);
-        assert_eq!(slow.batch_of(50 * MSS, 50 * MSS), 1);
+        assert_eq!((slow.batch_of(50 * MSS, 50 * MSS), slow.batch_again()), (1, 1));
+        let again = |window, rtt_ms| sender(window, rtt_ms).batch_again();
+        assert_eq!((again(1, 500), again(1000, 100)), (2, 19), "half a window is no limit of what is sent again");
     }
 
     #[test]

@@ -249,7 +249,10 @@ impl RoundTripTime {
         } else {
             self.sample_as_rfc(rtt, habits.rto_min_variance)
         };
-        self.usual = Some((smoothed + variance).max(habits.rto_min));
+        let timeout = smoothed + variance;
+        // Linux keeps it in jiffies, which backing off doubles.
+        let timeout = if habits.has_jiffies { jiffies::rounded_up(timeout) } else { timeout };
+        self.usual = Some(timeout.max(habits.rto_min));
     }
 
     /// Gives the smoothed time and what the timeout has beyond it.

@@ -26,6 +26,11 @@ pub(crate) fn count(span: Ticks) -> u64 {
     span.raw().div_ceil(JIFFY.raw())
 }
 
+/// A span rounded up to whole jiffies.
+pub(crate) fn rounded_up(span: Ticks) -> Ticks {
+    JIFFY.times(count(span))
+}
+
 /// What there is of a span in whole jiffies.
 pub(crate) fn whole(span: Ticks) -> Ticks {
     JIFFY.times(span.whole(JIFFY))

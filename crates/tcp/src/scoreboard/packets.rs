@@ -21,6 +21,22 @@ impl Scoreboard {
         }
     }
 
+    /// How many segments of the first lost one's packet are lost, from that one on and at most so many.
+    pub(crate) fn lost_of_packet(&mut self, most: u64) -> u64 {
+        let Some(index) = self.first_lost() else { return 0 };
+        let mut lost = 0;
+        for sent in self.sent.range(index..) {
+            if sent.fate != Fate::Lost || lost == most {
+                break;
+            }
+            lost += 1;
+            if sent.ends_packet {
+                break;
+            }
+        }
+        lost
+    }
+
     /// The segment at `index` has arrived out of order.
     pub(super) fn merge(&mut self, index: usize) {
         let is_sacked = |index: usize| self.sent.get(index).is_some_and(|sent| sent.fate == Fate::Sacked);

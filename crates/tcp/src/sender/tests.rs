@@ -525,6 +525,30 @@ fn what_bbr_repeats_is_paced() {
 }
 
 #[test]
+fn what_bbr_repeats_leaves_as_the_packets_that_it_was() {
+    let lossy = || {
+        let mut sender = connected(Congestion::Bbr, true);
+        assert_eq!(sent(&mut sender, at(100)).len(), 10);
+        sender.pacer.begin(at(230));
+        sender
+    };
+    // Ten segments are five packets, and four of ten have arrived.
+    let mut sender = lossy();
+    acknowledge(&mut sender, at(200), 0, Some((6, 10)));
+    assert_eq!(sent(&mut sender, at(230)), [0, 1]);
+    let next = sender.next_timeout().expect("the pace");
+    assert!(next > at(230) && next < at(250), "{next:?}");
+    assert_eq!(sent(&mut sender, next), [2, 3]);
+    // What has arrived is cut off the packet.
+    let mut sender = lossy();
+    acknowledge(&mut sender, at(200), 0, Some((1, 3)));
+    acknowledge(&mut sender, at(200), 0, Some((5, 10)));
+    assert_eq!(sent(&mut sender, at(230)), [0]);
+    let next = sender.next_timeout().expect("the pace");
+    assert_eq!(sent(&mut sender, next), [3]);
+}
+
+#[test]
 fn a_probe_on_the_way_counts_once_among_what_a_repair_may_have_repeated_in_vain() {
     let mut sender = probed(5);
     acknowledge(&mut sender, at(350), 0, Some((1, 4)));

@@ -87,7 +87,7 @@ impl Repair {
         self.pacer.due = if waits && self.wants_to_send(sender) { paced } else { Ticks::NEVER };
         match &piece {
             Some(piece) => {
-                self.pace(sender, now, piece, continues && !piece.again);
+                self.pace(sender, now, piece, continues);
                 self.note_sent(sender, now, piece);
             }
             None => self.settle(sender, now),
@@ -123,6 +123,7 @@ impl Repair {
     }
 
     fn repeat(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
+        self.note_repeated_batch(sender);
         let segment = self.board.repeat(now)?;
         self.needless.note_repetition(now, self.phase != Phase::Open);
         if segment.start == sender.acknowledged {
@@ -161,14 +162,24 @@ impl Repair {
         self.pacer.begin(now);
     }
 
-    /// A segment leaves that begins a batch, or `continues` one; what is sent again is a batch of its own.
+    /// What was lost of one packet of the host's leaves again as a batch, as far as the window allows (tcp_xmit_retransmit_queue()); what a timeout
+    /// or a probe repeats is one segment.
+    fn note_repeated_batch(&mut self, sender: &mut Sender) {
+        if !self.habits.batches || self.bbr.is_none() {
+            return;
+        }
+        let room = sender.window.size.saturating_sub(self.in_network()) / self.mss;
+        let most = if self.repeat_now { 1 } else { room.min(sender.batch_again()).max(1) };
+        _ = sender.batch.send(1, || self.board.lost_of_packet(most));
+    }
+
+    /// A segment leaves that begins a batch, or `continues` one.
     fn pace(&mut self, sender: &Sender, now: Ticks, piece: &Piece, continues: bool) {
         let Some(rate) = self.pacing_rate() else { return };
         if !continues {
             self.pacer.begin(now);
         }
-        let left = if piece.again { 0 } else { sender.batch.left() };
-        self.pacer.send(piece.payload, left, rate, sender.window.burst().is_some());
+        self.pacer.send(piece.payload, sender.batch.left(), rate, sender.window.burst().is_some());
     }
 
     fn note_sent(&mut self, sender: &mut Sender, now: Ticks, piece: &Piece) {

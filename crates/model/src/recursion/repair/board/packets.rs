@@ -16,6 +16,24 @@ impl Board {
         }
     }
 
+    /// How many segments of the first lost one's packet are lost, from that one on and at most so many.
+    pub(in crate::recursion::repair) fn lost_of_packet(&mut self, most: u64) -> u64 {
+        if self.next_lost().is_none() {
+            return 0;
+        }
+        let mut lost = 0;
+        for segment in self.segments.range(self.index(self.lost_from)..) {
+            if segment.fate != Fate::Lost || lost == most {
+                break;
+            }
+            lost += 1;
+            if segment.ends_packet {
+                break;
+            }
+        }
+        lost
+    }
+
     /// This segment has arrived beyond a hole.
     pub(super) fn join(&mut self, index: usize) {
         let has_arrived = |index: usize| self.segments.get(index).is_some_and(|segment| segment.fate == Fate::Arrived);
@@ -63,6 +81,23 @@ mod tests {
             }
         }
         board
+    }
+
+    #[test]
+    fn what_was_lost_of_one_packet_leaves_together() {
+        let mut board = batches();
+        assert_eq!(board.lost_of_packet(9), 0);
+        board.lose_all(Ticks::from_millis(1), false);
+        let mut repeated = Vec::new();
+        loop {
+            let together = board.lost_of_packet(3);
+            if together == 0 {
+                break;
+            }
+            repeated.push(together);
+            (0..together).for_each(|_| _ = board.repeat(Ticks::from_millis(2)));
+        }
+        assert_eq!(repeated, [3, 1, 3, 1, 3, 1], "of four at most three");
     }
 
     #[test]
