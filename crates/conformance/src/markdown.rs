@@ -1,6 +1,6 @@
 //! The page with every point.
 
-use crate::run::{MORE, MOST, NARROW, PATIENCE, missing};
+use crate::run::{MORE, MOST, NARROW, NARROW_SIMULATED, PATIENCE, missing};
 use crate::{Agreement, Answer, Outcome, Plan, Set, Study};
 use core::fmt::Write;
 use farhop_results::Sample;
@@ -28,13 +28,14 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
          measured beside loads that differ, over a transfer that nothing disturbs, and how long programs take from sleep in those loads; the \
          simulator's hosts draw theirs from that, for other paces and points from a quiet machine's; which answer is late in which run is not \
          known. All points without losses \
-         are simulated {} times or more, to see rare courses; those that differ are repeated until the interval is within {:.0} % of the mean: {runs} to \
-         {} times measured, for at most {} of loads, and up to {} times simulated. Those with losses are simulated as often as measured, with the same losses. Errors are \
+         are simulated {} times or more, to see rare courses; those that differ are repeated until the interval of the mean is within {:.0} % of it measured, {runs} to \
+         {} times for at most {} of loads, and within {:.1} % simulated, up to {} times. Those with losses are simulated as often as measured, with the same losses. Errors are \
          relative to what was measured. Times are in s; a queue is given in bandwidth-delay products.\n",
         runs * MORE,
         NARROW * 100.0,
         runs * MORE,
         duration::format(PATIENCE),
+        NARROW_SIMULATED * 100.0,
         runs * MOST,
     );
     let all = plan.draw().len();

@@ -17,6 +17,8 @@ const CERTAIN_RUNS: u32 = 3;
 /// Loads that differ without dice of the link have none in common between engines, so that the mean of few is a draw of its own: they are
 /// repeated until the 95 % interval of the mean is within this share of it.
 pub(crate) const NARROW: f64 = 0.02;
+/// And simulated, which costs little, within this one: the error of the difference is then that of what was measured.
+pub(crate) const NARROW_SIMULATED: f64 = 0.005;
 /// At most so many times a plan's runs are measured of them. What has no dice of the link is simulated as often at least: rare courses of a load
 /// are to be seen.
 pub(crate) const MORE: u32 = 10;
@@ -156,7 +158,7 @@ fn simulate_again(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     }
     let [least, most] = [MORE, MOST].map(|times| plan.runs.saturating_mul(times));
     let lacks = |outcome: &Outcome, times: &Sample| {
-        runs_of(times) < least || outcome.is_random() && !is_known(times) && runs_of(times) < most
+        runs_of(times) < least || outcome.is_random() && !is_known(times, NARROW_SIMULATED) && runs_of(times) < most
     };
     while let Some(known) = outcome.simulated.times().filter(|times| lacks(outcome, times)).map(runs_of) {
         // Run n has the same dice however many there are, so that the first ones come out again.
@@ -186,9 +188,9 @@ fn simulated_with(measured: &Measured, plan: &Plan, runs: u32) -> Result<Answer,
     Ok(Answer::Times(all))
 }
 
-/// Whether the mean is known well enough.
-fn is_known(times: &Sample) -> bool {
-    relative_error(times).is_some_and(|error| error <= NARROW)
+/// Whether the mean's interval is within this share of it.
+fn is_known(times: &Sample, narrow: f64) -> bool {
+    relative_error(times).is_some_and(|error| error <= narrow)
 }
 
 /// Half of the mean's 95 % confidence interval, as a share of it.
@@ -212,7 +214,7 @@ pub(crate) fn missing(outcome: &Outcome, plan: &Plan) -> u32 {
         return plan.runs.saturating_sub(known);
     }
     let spent: f64 = times.values().iter().sum::<f64>() / f64::from(lanes(outcome.point(), plan.runs));
-    if is_known(times) || spent >= PATIENCE.as_secs_f64() {
+    if is_known(times, NARROW) || spent >= PATIENCE.as_secs_f64() {
         return 0;
     }
     plan.runs.saturating_mul(MORE).saturating_sub(known).min(plan.runs)
