@@ -233,6 +233,8 @@ fn row(scenario: &Scenario, architecture: Architecture, answer: &Answer) -> Opti
         page_load_s,
         page_load_min_s: page_load_s,
         page_load_max_s: page_load_s,
+        mean_s: None,
+        mean_error_s: None,
         first_byte_s: None,
         goodput_bit_s: bits / page_load_s,
         limit_s: limit.as_secs_f64(),
@@ -307,7 +309,12 @@ pub(crate) mod tests {
             users: None,
             log: None,
             http: HttpConfig::DEFAULT,
-            run: RunConfig { architectures: vec![Architecture::Direct], runs: 1, seed: 0 },
+            run: RunConfig {
+                architectures: vec![Architecture::Direct],
+                runs: 1,
+                precision: farhop_units::Probability::ZERO,
+                seed: 0,
+            },
         }
     }
 

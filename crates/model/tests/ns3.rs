@@ -72,6 +72,7 @@ fn parameters(run: &Run) -> Parameters {
         fetches: 1,
         fetches_ahead: false,
         asks_ahead: false,
+        opens_first: true,
         lookup: Duration::ZERO,
         is_unasked: true,
         near: None,

@@ -26,6 +26,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(1);
 pub(crate) struct Batch {
     left: u64,
     is_larger_than_one: bool,
+    /// It is of what was lost.
+    is_again: bool,
 }
 
 impl Batch {
@@ -41,7 +43,20 @@ impl Batch {
 
     /// A batch of so many segments begins.
     pub(crate) fn begin(&mut self, segments: u64) {
-        *self = Self { left: segments, is_larger_than_one: segments > 1 };
+        *self = Self { left: segments, is_larger_than_one: segments > 1, is_again: false };
+    }
+
+    /// The same of what was lost.
+    pub(crate) fn begin_again(&mut self, segments: u64) {
+        self.begin(segments);
+        self.is_again = true;
+    }
+
+    /// Ends where something else is to be sent than it is of, or it is told anew how much.
+    pub(crate) fn give_way(&mut self, again: bool, anew: bool) {
+        if anew || self.is_again != again {
+            self.end();
+        }
     }
 
     /// A segment leaves; whether it is pushed as the last of several.
@@ -147,6 +162,25 @@ mod tests {
         let slow = |ms| Circumstances { rate: Some(Rate::mbps(30)), ..circumstances(100, ms) };
         let most = [1, 2, 16].map(|ms| slow(ms).most(50));
         assert!(most[0] > most[1] && most[1] > most[2], "{most:?}");
+    }
+
+    #[test]
+    fn a_batch_gives_way_to_what_it_is_not_of() {
+        for (again, other) in [(false, false), (false, true), (true, false), (true, true)] {
+            let begun = || {
+                let mut batch = Batch::default();
+                if again {
+                    batch.begin_again(3);
+                } else {
+                    batch.begin(3);
+                }
+                batch
+            };
+            let (mut plain, mut anew) = (begun(), begun());
+            plain.give_way(other, false);
+            anew.give_way(other, true);
+            assert_eq!((plain.is_under_way(), anew.is_under_way()), (again == other, false), "{again} {other}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) struct RtoBounds {
     pub(crate) min_variance: Duration,
     /// Most, also after backing off.
     pub(crate) max: Duration,
-    /// The variance term follows the largest deviation of each window of data, as Linux's does.
+    /// The variance term follows the largest deviation of each window of data, and the sum is kept in jiffies, as in Linux.
     pub(crate) per_window: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Samples come from segments that were sent once (Karn's algorithm, §3). Linux differs (tcp_rtt_estimator()): the variance is the
 //! largest mean deviation of a window of data, at least 200 ms, that falls by a quarter per window, and a falling RTT moves it
-//! less. The least RTT is that of the last five minutes there. Left out: clock granularity.
+//! less; the timeout is kept in jiffies. The least RTT is that of the last five minutes there. Left out: the granularity of other clocks.
 
 use crate::Sequence;
 use crate::behavior::RtoBounds;
@@ -200,6 +200,7 @@ mod tests {
 
     #[test]
     fn a_steady_round_trip_settles_at_the_profiles_floor() {
+        // Linux's variance stops a little above its floor of 200 ms, hence a jiffy more.
         for (profile, floor) in [(Profile::Linux, 704), (Profile::Rfc, 1000)] {
             let mut rtt = estimator(profile);
             (0..1000).for_each(|index| rtt.sample(sample(index, 500)));

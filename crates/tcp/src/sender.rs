@@ -262,6 +262,11 @@ impl Sender {
             // A number that has been acknowledged draws an acknowledgement (RFC 9293 §3.8.6.1).
             return Some(Piece { sequence: self.unacknowledged.previous(), ..Piece::default() });
         }
+        if self.batch.is_under_way() {
+            // Acknowledgements and timers come while a host is busy with it.
+            let again = !self.new_first && self.scoreboard.next_lost().is_some();
+            self.batch.give_way(again, self.repeat_now);
+        }
         let goes_on = self.repeat_now || self.batch.is_under_way();
         let wait = self.congestion.pacing_rate().and_then(|_| self.pacer.wait(now)).filter(|_| !goes_on);
         let mut continues = self.batch.is_under_way();
@@ -355,8 +360,9 @@ impl Sender {
 
     fn repeat(&mut self, now: Instant) -> Option<Piece> {
         self.begin_repeated_batch();
-        let piece = self.scoreboard.repeat(now)?;
         self.batch.send();
+        let is_last = self.is_paced_in_batches() && !self.batch.is_under_way();
+        let piece = self.scoreboard.repeat(now, is_last)?;
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             self.needless.note_repetition(self.timers.timestamp(now));
         } else {
@@ -372,13 +378,18 @@ impl Sender {
     /// What was lost of one packet of the host's leaves again as a batch, as far as the window allows (tcp_xmit_retransmit_queue()); what a timeout
     /// or a probe repeats is one segment.
     fn begin_repeated_batch(&mut self) {
-        if !self.behavior.batches || self.congestion.pacing_rate().is_none() || self.batch.is_under_way() {
+        if !self.is_paced_in_batches() || self.batch.is_under_way() {
             return;
         }
         let room = self.congestion.window().saturating_sub(self.in_network()).get() / self.mss.get();
         let most = room.min(self.batch_circumstances().most_again());
         let most = if self.repeat_now { 1 } else { most.max(1) };
-        self.batch.begin(self.scoreboard.lost_of_packet(most));
+        self.batch.begin_again(self.scoreboard.lost_of_packet(most));
+    }
+
+    /// Where nothing is paced all leaves at once, in batches or not.
+    fn is_paced_in_batches(&self) -> bool {
+        self.behavior.batches && self.congestion.pacing_rate().is_some()
     }
 
     /// A segment leaves that begins a batch, or `continues` one.

@@ -133,6 +133,7 @@ impl Parameters {
                     outstanding: if version == HttpVersion::Http11Pipelined { usize::MAX } else { connections.max(1) },
                     pushed: usize::MAX,
                     pushed_rate: Some(rate),
+                    opens_first: true,
                     fetches: connections,
                     ..split
                 }
@@ -155,6 +156,7 @@ impl Parameters {
         let (connection, response) = (handshake(&scenario.wan, &scenario.tcp) + program, wan + program * 2);
         let behind = WayBehind { round_trip: wan, mss: parameters.tcp.mss };
         (parameters.is_relayed, parameters.is_read_late, parameters.is_direct) = (true, true, false);
+        parameters.opens_first = false;
         parameters.near = Near::of(scenario, round_trip(&scenario.lan));
         parameters.delays = Delays {
             response,
@@ -283,13 +285,16 @@ impl Parameters {
         parameters.delays.ahead = Duration::ZERO;
         parameters.near = None;
         (parameters.fetches_ahead, parameters.fetches) = (true, scenario.http.connections);
+        parameters.opens_first = true;
         parameters
     }
 
     /// A box that would prefetch but cannot read what it passes on; the client finds the servers.
     fn passing_on(scenario: &Scenario, side: PrefetchSide) -> Self {
         match side {
-            PrefetchSide::Near => Self { is_read_late: true, is_direct: false, ..Self::of(scenario) },
+            PrefetchSide::Near => {
+                Self { is_read_late: true, is_direct: false, opens_first: false, ..Self::of(scenario) }
+            }
             PrefetchSide::Far => Self { fetches_ahead: false, ..Self::prefetching_far(scenario) },
         }
     }

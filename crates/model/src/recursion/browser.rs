@@ -46,8 +46,7 @@ pub(crate) struct Limits {
     pub(crate) outstanding: usize,
     /// Connections carry what there is of all hosts.
     pub(crate) for_all_hosts: bool,
-    /// Who asks opens connections before it asks for anything over those that are up, as browsers do. Of what
-    /// a box passes on that is the other way round: what is asked for passes at once, a connection once its handshake with the box is over.
+    /// Connections are opened before anything is asked for over those that are up ([`Parameters::opens_first`]).
     pub(crate) opens_first: bool,
 }
 
@@ -57,8 +56,7 @@ impl Limits {
         let connections = if on_connection > 1 { 1 } else { parameters.connections.max(1) };
         let for_all_hosts = parameters.reads_requests();
         let outstanding = parameters.outstanding.max(1);
-        let opens_first = parameters.is_direct || parameters.asks_ahead || parameters.pushed_rate.is_some();
-        Self { connections, on_connection, outstanding, for_all_hosts, opens_first }
+        Self { connections, on_connection, outstanding, for_all_hosts, opens_first: parameters.opens_first }
     }
 
     /// Whether requests share a connection: then no second one is opened beside one that is being opened.

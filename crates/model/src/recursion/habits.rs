@@ -62,7 +62,7 @@ pub(crate) struct Habits {
     pub(crate) reaction: Ticks,
     /// And how long a program takes on average to connect, ask or answer.
     pub(crate) waking: Ticks,
-    /// Timers run out with [`jiffies`], not to the nanosecond.
+    /// The timeout is kept in [`jiffies`], and timers run out with them, not to the nanosecond.
     pub(crate) has_jiffies: bool,
     /// Retransmission timeout: least as a whole, least of its variance term, and before the first sample (RFC 6298 §2).
     pub(crate) rto_min: Ticks,

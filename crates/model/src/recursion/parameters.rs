@@ -315,6 +315,9 @@ pub struct Parameters {
     pub fetches_ahead: bool,
     /// Who asks is a box that reads documents, and does not wait for a browser that asks later.
     pub asks_ahead: bool,
+    /// Who asks opens connections before it asks for anything over those that are up, as browsers do. Of what a box passes on that is the other way
+    /// round: what is asked for passes at once, a connection once its handshake with the box is over.
+    pub opens_first: bool,
     /// Resolving a host's name, ahead of the first connection to it.
     pub lookup: Duration,
     /// The document is sent at once, without a request: a transfer over an open connection.
@@ -355,6 +358,7 @@ impl Parameters {
             fetches: usize::MAX,
             fetches_ahead: false,
             asks_ahead: false,
+            opens_first: true,
             lookup: lookup(scenario),
             is_unasked: false,
             near: None,

@@ -384,14 +384,17 @@ impl Scoreboard {
         self.first_lost().map(|index| self.sent[index].payload())
     }
 
-    /// Sends the first lost segment again.
-    pub(crate) fn repeat(&mut self, now: Instant) -> Option<Piece> {
+    /// Sends the first lost segment again, which the rest of its packet is cut off from if it is the last of those that leave together.
+    pub(crate) fn repeat(&mut self, now: Instant, is_last: bool) -> Option<Piece> {
         let index = self.first_lost()?;
         let number = self.first + index as u64;
         if let Some(rate) = &mut self.rate {
             rate.send_again(index);
         }
         self.cut_off(index, now);
+        if is_last {
+            self.set_end(index, true);
+        }
         let order = self.next_order();
         let sent = &mut self.sent[index];
         (sent.fate, sent.at, sent.order, sent.again) = (Fate::InFlight, now, order, true);

@@ -59,7 +59,7 @@ impl Scoreboard {
         }
     }
 
-    fn set_end(&mut self, index: usize, ends: bool) {
+    pub(super) fn set_end(&mut self, index: usize, ends: bool) {
         let sent = &mut self.sent[index];
         self.packet_ends = self.packet_ends + u32::from(ends) - u32::from(sent.ends_packet);
         sent.ends_packet = ends;

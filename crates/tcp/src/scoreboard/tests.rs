@@ -65,7 +65,7 @@ fn the_first_and_the_last_are_lost_alone() {
     board.lose_last();
     assert_eq!(board.in_flight(), MSS, "the one between is not");
     assert_eq!(board.total_lost(), MSS, "the last is only asked after");
-    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
+    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50), false)).map(|piece| piece.sequence).collect();
     assert_eq!(repeated, [number(0), number(2)]);
     let mut empty = Scoreboard::new(None, false);
     empty.lose_first();
@@ -80,7 +80,7 @@ fn what_was_overtaken_is_lost_and_repeated_once() {
     assert_eq!((board.in_flight(), board.sacked()), (MSS * 4, 2));
     assert!(lose(&mut board));
     assert_eq!(board.in_flight(), MSS, "only the last is still on the way");
-    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50))).map(|piece| piece.sequence).collect();
+    let repeated: Vec<_> = std::iter::from_fn(|| board.repeat(at(50), false)).map(|piece| piece.sequence).collect();
     assert_eq!(repeated, [number(0), number(1), number(2)]);
     assert!(!lose(&mut board), "sent again after the latest delivered one");
     select(&mut board, 60, block(5, 6));
@@ -96,11 +96,11 @@ fn a_lost_repeat_is_found_when_a_later_segment_arrives() {
     let mut board = sent(4);
     select(&mut board, 40, block(1, 4));
     lose(&mut board);
-    board.repeat(at(50));
+    board.repeat(at(50), false);
     board.push(at(51), piece(4));
     select(&mut board, 90, block(4, 5));
     assert!(lose(&mut board));
-    assert_eq!(board.repeat(at(100)).map(|piece| piece.sequence), Some(number(0)));
+    assert_eq!(board.repeat(at(100), false).map(|piece| piece.sequence), Some(number(0)));
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn the_last_of_originals_and_repetitions_is_waited_for() {
     let mut board = sent(4);
     board.note_least_rtt(Duration::from_millis(100));
     board.lose_first();
-    board.repeat(at(50));
+    board.repeat(at(50), false);
     board.lose_last();
-    board.repeat(at(60));
+    board.repeat(at(60), false);
     select(&mut board, 160, block(3, 4));
     let waiting = board.lose_overtaken(at(160), Duration::from_millis(100));
     assert_eq!((board.lost(), waiting.pending), (0, Some(at(250))), "the second and third wait less long");
@@ -129,7 +129,7 @@ fn the_last_of_originals_and_repetitions_is_waited_for() {
     let mut board = sent(1);
     board.note_least_rtt(Duration::from_millis(100));
     board.lose_first();
-    board.repeat(at(1));
+    board.repeat(at(1), false);
     (2..5).for_each(|n| board.push(at(n), piece(n - 1)));
     select(&mut board, 104, block(3, 4));
     let waiting = board.lose_overtaken(at(104), Duration::from_millis(100));
@@ -142,7 +142,7 @@ fn a_late_segment_is_reordering_unless_it_was_repeated() {
     select(&mut board, 100, block(2, 3));
     assert_eq!(board.displacement(), Bytes::ZERO);
     board.lose_first();
-    board.repeat(at(101));
+    board.repeat(at(101), false);
     acknowledge(&mut board, 200, 1);
     assert_eq!(board.displacement(), Bytes::ZERO);
     acknowledge(&mut board, 200, 3);
@@ -153,7 +153,7 @@ fn a_late_segment_is_reordering_unless_it_was_repeated() {
 fn what_was_repeated_spoils_the_sample_though_it_has_arrived_before() {
     let mut board = sent(3);
     board.lose_last();
-    board.repeat(at(50));
+    board.repeat(at(50), false);
     select(&mut board, 100, block(2, 3));
     let covered = acknowledge(&mut board, 101, 3);
     assert!(covered.repetition && covered.by_number.is_some());
@@ -194,7 +194,7 @@ fn by_rfc_6675_three_arrivals_behind_a_segment_mean_its_loss() {
     select(&mut board, 41, block(5, 6));
     board.lose_passed(3);
     assert_eq!(board.lost(), 2, "segments 0 and 1, not 4");
-    board.repeat(at(50));
+    board.repeat(at(50), false);
     select(&mut board, 42, block(6, 8));
     board.lose_passed(3);
     assert_eq!(board.lost(), 2, "1 and 4; what was sent again is not lost a second time");
@@ -208,8 +208,8 @@ fn a_hole_is_what_was_found_lost_until_it_arrives_and_no_probe_makes_one() {
     select(&mut board, 40, block(3, 4));
     lose(&mut board);
     assert_eq!((board.lost(), board.holes()), (3, 3));
-    board.repeat(at(50));
-    board.repeat(at(50));
+    board.repeat(at(50), false);
+    board.repeat(at(50), false);
     assert_eq!((board.lost(), board.holes()), (1, 3), "what is sent again has not arrived");
     acknowledge(&mut board, 100, 1);
     select(&mut board, 101, block(1, 2));
@@ -225,7 +225,7 @@ fn what_is_found_again_is_on_the_way() {
     let mut board = sent(5);
     select(&mut board, 40, block(3, 4));
     lose(&mut board);
-    board.repeat(at(50));
+    board.repeat(at(50), false);
     board.find_all();
     assert_eq!((board.lost(), board.repeated(), board.in_flight()), (0, 1, MSS * 4));
     select(&mut board, 60, block(4, 5));
@@ -297,7 +297,7 @@ fn what_is_sent_again_is_cut_off_with_what_goes_along() {
     assert!(lose(&mut board));
     assert_eq!(board.packets(), 3);
     let mut after = |ms: u64| {
-        board.repeat(at(ms));
+        board.repeat(at(ms), false);
         board.packets()
     };
     assert_eq!([after(101), after(101), after(102), after(103), after(103)], [3, 3, 4, 5, 5]);

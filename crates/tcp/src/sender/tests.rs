@@ -549,6 +549,31 @@ fn what_bbr_repeats_leaves_as_the_packets_that_it_was() {
 }
 
 #[test]
+fn what_is_new_does_not_go_on_with_what_was_repeated() {
+    let repeating = || {
+        let mut sender = connected(Congestion::Bbr, true);
+        assert_eq!(sent(&mut sender, at(100)).len(), 10);
+        sender.pacer.begin(at(230));
+        acknowledge(&mut sender, at(200), 0, Some((6, 10)));
+        assert!(sender.transmit(at(230)).is_some_and(|piece| piece.again));
+        assert!(sender.batch.is_under_way(), "the second segment of a packet");
+        sender
+    };
+    // Meanwhile all turns out to have arrived: what is new has the pace's time.
+    let mut sender = repeating();
+    acknowledge(&mut sender, at(230), 10, None);
+    assert_eq!(sender.transmit(at(230)).map(|piece| piece.sequence), None);
+    let next = sender.next_timeout().expect("the pace");
+    assert!(next > at(230) && sent(&mut sender, next).first() == Some(&10), "{next:?}");
+    // Or a timer runs out: that is one segment.
+    let mut sender = repeating();
+    sender.repeat_now = true;
+    assert!(sender.transmit(at(230)).is_some());
+    assert!(!sender.batch.is_under_way());
+    assert_eq!(sent(&mut sender, at(230)), []);
+}
+
+#[test]
 fn a_probe_on_the_way_counts_once_among_what_a_repair_may_have_repeated_in_vain() {
     let mut sender = probed(5);
     acknowledge(&mut sender, at(350), 0, Some((1, 4)));

@@ -277,12 +277,15 @@ impl Board {
         Some(self.segments[index])
     }
 
-    /// Sends the first lost segment again.
-    pub(super) fn repeat(&mut self, now: Ticks) -> Option<Segment> {
+    /// Sends the first lost segment again, which the rest of its packet is cut off from if it is the last of those that leave together.
+    pub(super) fn repeat(&mut self, now: Ticks, is_last: bool) -> Option<Segment> {
         self.next_lost()?;
         let (number, stamp) = (self.lost_from, self.rate.stamp(now, false));
         let (index, order) = (self.index(number), self.sent + 1);
         self.cut_off(index, now);
+        if is_last {
+            self.divide(index, true);
+        }
         let segment = &mut self.segments[index];
         (segment.fate, segment.again, segment.order, segment.at) = (Fate::Away, true, order, now);
         let segment = *segment;
@@ -561,7 +564,7 @@ mod tests {
         let mut board = Board::new(None);
         (0..4).for_each(|n| board.push(Ticks::ZERO, (n * 1000, (n + 1) * 1000), false));
         board.lose_first();
-        board.repeat(MS(500));
+        board.repeat(MS(500), false);
         let now = MS(500 + later);
         board.acknowledge((now, Evidence { least_rtt, echo }), (1000, 1), 0);
         board.lose_overtaken(now, Ticks::ZERO);
@@ -573,7 +576,7 @@ mod tests {
         let mut board = Board::new(None);
         (0..4).for_each(|n| board.push(Ticks::ZERO, (n * 1000, (n + 1) * 1000), false));
         board.lose_first();
-        board.repeat(MS(500));
+        board.repeat(MS(500), false);
         assert_eq!((board.lost(), board.holes()), (0, 1), "what is sent again has not arrived");
         board.lose_last();
         assert_eq!((board.lost(), board.holes()), (1, 1));

@@ -123,8 +123,8 @@ impl Repair {
     }
 
     fn repeat(&mut self, sender: &mut Sender, now: Ticks) -> Option<Piece> {
-        self.note_repeated_batch(sender);
-        let segment = self.board.repeat(now)?;
+        let is_last = self.note_repeated_batch(sender);
+        let segment = self.board.repeat(now, is_last)?;
         self.needless.note_repetition(now, self.phase != Phase::Open);
         if segment.start == sender.acknowledged {
             // The timer is that of the first segment.
@@ -163,14 +163,15 @@ impl Repair {
     }
 
     /// What was lost of one packet of the host's leaves again as a batch, as far as the window allows (tcp_xmit_retransmit_queue()); what a timeout
-    /// or a probe repeats is one segment.
-    fn note_repeated_batch(&mut self, sender: &mut Sender) {
+    /// or a probe repeats is one segment. Whether the next segment is the last of one.
+    fn note_repeated_batch(&mut self, sender: &mut Sender) -> bool {
         if !self.habits.batches || self.bbr.is_none() {
-            return;
+            return false;
         }
         let room = sender.window.size.saturating_sub(self.in_network()) / self.mss;
         let most = if self.repeat_now { 1 } else { room.min(sender.batch_again()).max(1) };
         _ = sender.batch.send(1, || self.board.lost_of_packet(most));
+        !sender.batch.is_leaving()
     }
 
     /// A segment leaves that begins a batch, or `continues` one.

@@ -54,7 +54,7 @@ impl Board {
         }
     }
 
-    fn divide(&mut self, index: usize, ends: bool) {
+    pub(super) fn divide(&mut self, index: usize, ends: bool) {
         let segment = &mut self.segments[index];
         self.packet_ends = self.packet_ends + u64::from(ends) - u64::from(segment.ends_packet);
         segment.ends_packet = ends;
@@ -95,7 +95,7 @@ mod tests {
                 break;
             }
             repeated.push(together);
-            (0..together).for_each(|_| _ = board.repeat(Ticks::from_millis(2)));
+            (0..together).for_each(|_| _ = board.repeat(Ticks::from_millis(2), false));
         }
         assert_eq!(repeated, [3, 1, 3, 1, 3, 1], "of four at most three");
     }
@@ -119,7 +119,7 @@ mod tests {
         board.acknowledge((sent, Evidence::default()), (MSS, 12), 0);
         board.lose_overtaken(sent, Ticks::ZERO);
         let mut after = |now: Ticks| {
-            board.repeat(now);
+            board.repeat(now, false);
             board.packets()
         };
         assert_eq!([after(sent), after(sent), after(later)], [4, 4, 5]);
