@@ -5,8 +5,8 @@ use crate::agenda::{Agenda, Event};
 use crate::packet::Slot;
 use crate::path::{Path, earlier};
 use crate::{
-    Access, Change, ChannelConfig, Class, Counters, Destination, Direction, Discipline, Outages, Output, Packet, Port,
-    QueueLimit, Setting,
+    Access, Change, ChannelConfig, Class, Counters, Destination, Direction, Outages, Output, Packet, Port, QueueLimit,
+    Setting,
 };
 use farhop_units::{Bytes, Instant};
 use std::collections::VecDeque;
@@ -314,7 +314,7 @@ fn place_of_terminal(number: u16) -> usize {
 /// The time that everything takes from the transmitter to the end of a direction, unless it is dropped there.
 fn reach(config: &ChannelConfig, direction: Direction) -> Duration {
     let way = direction.of(config);
-    let drops_at_once = matches!(way.discipline, Discipline::CoDel(_) | Discipline::FqCoDel { .. })
+    let drops_at_once = way.discipline.drops_early()
         || way.outages != Outages::None
         || (direction == Direction::Up && matches!(config.access, Access::SlottedAloha(_)));
     if drops_at_once { Duration::ZERO } else { way.least_delay() }

@@ -92,6 +92,12 @@ pub struct Row {
     pub page_load_min_s: f64,
     /// Slowest, in s.
     pub page_load_max_s: f64,
+    /// Mean of the loads' times, in s, where one page was loaded several times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_s: Option<f64>,
+    /// Half-width of the mean's 95 % confidence interval, in s; absent with one load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_error_s: Option<f64>,
     /// Median time to the first byte of the first response's body, in s; absent where the method does not give it.
     pub first_byte_s: Option<f64>,
     /// Page bytes without headers × 8 / `page_load_s`, in bit/s.

@@ -20,6 +20,8 @@ impl Row {
             page_load_s,
             page_load_min_s: times.quantile(0.0)?,
             page_load_max_s: times.quantile(1.0)?,
+            mean_s: times.mean().filter(|_| loads.len() > 1),
+            mean_error_s: times.mean_error(),
             first_byte_s: Sample::new(loads.iter().map(|load| load.first_byte_s)).median(),
             goodput_bit_s: page.bits_f64() / page_load_s,
             limit_s: limit.as_secs_f64(),

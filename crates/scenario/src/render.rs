@@ -152,14 +152,12 @@ impl Scenario {
 
     fn run_section(&self) -> String {
         let words: Vec<String> = self.run.architectures.iter().map(|known| quoted(known.word())).collect();
-        section(
-            "run",
-            &[
-                ("architectures", format!("[{}]", words.join(", "))),
-                ("runs", self.run.runs.to_string()),
-                ("seed", self.run.seed.to_string()),
-            ],
-        )
+        let mut lines = vec![("architectures", format!("[{}]", words.join(", "))), ("runs", self.run.runs.to_string())];
+        if !self.run.precision.is_zero() {
+            lines.push(("precision", quoted(&self.run.precision.to_string())));
+        }
+        lines.push(("seed", self.run.seed.to_string()));
+        section("run", &lines)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::scenario::{RunConfig, RwbpSettings, Scenario, typical_page};
 use crate::{host_times, log, multicast, network, users, words};
 use farhop_results::Architecture;
 use farhop_tcp::{ByteCounting, Profile, TcpConfig};
-use farhop_units::{Bytes, ParseError, duration};
+use farhop_units::{Bytes, ParseError, Probability, duration};
 use farhop_web::har::{Graph, GraphError, Har};
 use farhop_web::{HttpConfig, HttpVersion, MOST_RECORD_BYTES, Page, PageError, Tls};
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub(crate) fn resolve(
     let rwbp = rwbp(document)?;
     let prefetch_at = document.get("prefetch.at", |text| words::choose(words::PREFETCH_AT, text))?.unwrap_or_default();
     let multiplexed_connections = multiplexed_connections(document)?;
-    let run = run(document)?;
+    let run = run(document, users.is_some())?;
     document.finish()?;
     lacking.finish()?;
     let Graph { page, is_sealed, notes } = graph.expect("only what is missing gives none");
@@ -364,7 +364,7 @@ fn multiplexed_connections(document: &Document) -> Result<usize, ValueError> {
     Ok(connections.map_or(USUAL_MULTIPLEXED_CONNECTIONS, |given| usize::try_from(given).expect("at most 1000")))
 }
 
-fn run(document: &Document) -> Result<RunConfig, ValueError> {
+fn run(document: &Document, has_users: bool) -> Result<RunConfig, ValueError> {
     const USUAL: [Architecture; 3] = [Architecture::Direct, Architecture::Tunnel, Architecture::Accelerated];
     let architectures = document.list("run.architectures", words::architecture)?;
     if let Some(problem) = architectures.as_deref().and_then(wrong_choice) {
@@ -372,7 +372,13 @@ fn run(document: &Document) -> Result<RunConfig, ValueError> {
         return Err(document.refuse("run.architectures", ParseError::new(problem, ACCEPTED)));
     }
     let runs = document.get("run.runs", |text| number(text, 1, 1000))?.unwrap_or(3);
+    let precision = document.get("run.precision", str::parse::<Probability>)?;
+    if precision.is_some() && has_users {
+        let problem = ParseError::new("users have a precision of their own".to_owned(), "users.precision");
+        return Err(document.refuse("run.precision", problem));
+    }
     Ok(RunConfig {
+        precision: precision.unwrap_or(Probability::ZERO),
         architectures: architectures.unwrap_or_else(|| USUAL.to_vec()),
         runs: u32::try_from(runs).expect("at most 1000"),
         seed: document.get("run.seed", |text| number(text, 0, i64::MAX.unsigned_abs()))?.unwrap_or(1),

@@ -145,8 +145,11 @@ impl Log {
 pub struct RunConfig {
     /// Architectures, in the order of the table.
     pub architectures: Vec<Architecture>,
-    /// Measured loads per architecture and state; the median is reported.
+    /// Loads per architecture and state, measured, and simulated at most; the median is reported.
     pub runs: u32,
+    /// Half of the 95 % confidence interval of a page's or a log's mean time, relative to that, below which no more simulated runs are needed; zero
+    /// where all are.
+    pub precision: Probability,
     /// Seed of everything random.
     pub seed: u64,
 }

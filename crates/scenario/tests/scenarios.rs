@@ -78,6 +78,14 @@ fn values_that_could_not_be_run_are_refused() {
     --set: run.architectures = "direct,tunnel,direct": "direct" is there twice
       accepted: at least one architecture, each once, e.g. ["direct", "accelerated"]
     "#);
+    insta::assert_snapshot!(refused("run.precision=2"), @r#"
+    --set: run.precision = "2": "2" is outside 0 to 1
+      accepted: a number from 0 to 1, or a percentage such as "0.1 %"
+    "#);
+    insta::assert_snapshot!(error(&format!("{PAGE}[users]\nmodel = \"zhou-2004\"\n[run]\nprecision = \"1 %\"\n")), @r#"
+    net.toml:8: run.precision = "1 %": users have a precision of their own
+      accepted: users.precision
+    "#);
     insta::assert_snapshot!(error(&format!("{PAGE}[run]\narchitectures = []\n")), @r#"
     net.toml:6: run.architectures = []: no architecture
       accepted: at least one architecture, each once, e.g. ["direct", "accelerated"]
@@ -87,6 +95,20 @@ fn values_that_could_not_be_run_are_refused() {
     --set: page.size = "1001 GB": an object of 1.001 TB; at most 1 TB
       accepted: a page whose first object is an HTML document large enough to name the others
     "#);
+}
+
+#[test]
+fn how_well_a_mean_is_to_be_known_is_zero_if_nothing_is_said() {
+    let read = |assignments: &[&str]| {
+        let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+        open("demo", &assignments).expect("the assignments are right")
+    };
+    let known = ["", "run.precision=2 %", "run.precision=0"].map(|set| {
+        let scenario = read(&if set.is_empty() { vec![] } else { vec![set] });
+        assert_eq!(parse("demo", &scenario.to_toml(), &[]).unwrap(), scenario);
+        scenario.run.precision.to_string()
+    });
+    assert_eq!(known, ["0 %", "2 %", "0 %"]);
 }
 
 #[test]

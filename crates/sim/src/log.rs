@@ -65,6 +65,13 @@ pub(crate) struct Replayed {
     pub(crate) hops: u64,
 }
 
+impl Replayed {
+    /// The mean of the sample's times, if there are any.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.metrics.pages.count() > 0).then(|| self.metrics.pages.mean())
+    }
+}
+
 /// Makes the requests of `log`, watched in virtual time, with that of the last request beside it.
 pub(crate) fn replay(
     (scenario, log): (&Scenario, &Log),

@@ -28,8 +28,6 @@ use farhop_units::{Bytes, Instant};
 use farhop_web::users::User;
 use std::time::Duration;
 
-/// Fewer replications agree by chance too easily for an end that hangs on it (Law, Simulation Modeling and Analysis, §9.4.1).
-const LEAST_REPLICATIONS: usize = 10;
 /// So many without a complete page are enough to expect none.
 const HOPELESS: usize = 3;
 /// How often progress is told.
@@ -217,17 +215,13 @@ fn enough(results: &Results<Replication>, precision: f64) -> Option<usize> {
     for (result, count) in results.iter().zip(1..) {
         let Ok(replication) = result.as_ref()? else { return Some(count) };
         replication.mean().into_iter().for_each(|mean| means.push(mean));
-        let is_known = means.count() >= LEAST_REPLICATIONS && is_narrow(&means, precision);
+        let is_known = replications::is_known(&means, precision);
         let is_hopeless = means.count() == 0 && (count >= HOPELESS || replication.is_overloaded);
         if is_known || is_hopeless || count == results.len() {
             return Some(count);
         }
     }
     None
-}
-
-fn is_narrow(means: &Sample, precision: f64) -> bool {
-    means.mean_error().zip(means.mean()).is_some_and(|(half, mean)| half < precision * mean)
 }
 
 #[cfg(test)]

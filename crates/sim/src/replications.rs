@@ -6,9 +6,13 @@
 
 use crate::error::{MOST_LEGS, SimError};
 use crate::world::World;
+use farhop_results::Sample;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Fewer agree by chance too easily for an end that hangs on it (Law, Simulation Modeling and Analysis, §9.4.1).
+pub(crate) const LEAST_REPLICATIONS: usize = 10;
 
 /// What a replication gave; `None` if it was given up because others were enough.
 pub(crate) type Replicated<T> = Result<Option<T>, SimError>;
@@ -137,6 +141,29 @@ pub(crate) fn run<T: Send, At: Send>(
     results.into_iter().take(count).flatten().collect()
 }
 
+/// How many of the first ones are enough, up to a failure: as many as it takes to know the mean of what each gives with so much `precision` (half of
+/// its 95 % confidence interval, relative to it), or all.
+pub(crate) fn known<T>(results: &Results<T>, precision: f64, mean: impl Fn(&T) -> Option<f64>) -> Option<usize> {
+    if precision <= 0.0 {
+        return all(results);
+    }
+    let mut means = Sample::default();
+    for (result, count) in results.iter().zip(1..) {
+        let Ok(one) = result.as_ref()? else { return Some(count) };
+        mean(one).into_iter().for_each(|mean| means.push(mean));
+        if is_known(&means, precision) {
+            return Some(count);
+        }
+    }
+    Some(results.len())
+}
+
+/// Whether the mean is.
+pub(crate) fn is_known(means: &Sample, precision: f64) -> bool {
+    let error = means.mean_error().filter(|_| means.count() >= LEAST_REPLICATIONS);
+    error.zip(means.mean()).is_some_and(|(half, mean)| half < precision * mean)
+}
+
 /// All of them, up to a failure.
 pub(crate) fn all<T>(results: &Results<T>) -> Option<usize> {
     for (result, count) in results.iter().zip(1..) {
@@ -223,6 +250,28 @@ mod tests {
         let first = |results: &Results<u32>| results[0].is_some().then_some(1);
         assert_eq!(run(plan(3, Vec::new(), 100), one, first, &mut |_, ()| {}), Ok(vec![0]));
         assert!(begun.into_inner() <= 4, "whoever has done the first may begin another before it is told");
+    }
+
+    #[test]
+    fn those_that_make_the_mean_known_are_enough() {
+        let results = |values: &[f64], all: usize| {
+            let mut results: Vec<_> = values.iter().map(|value| Some(Ok(*value))).collect();
+            results.resize_with(all, || None);
+            results
+        };
+        let count = |results: &Results<f64>, precision| {
+            known(results, precision, |value| Some(*value).filter(|value| *value > 0.0))
+        };
+        let twelve = [1.0, 1.02].repeat(6);
+        assert_eq!(count(&results(&twelve, 50), 0.01), Some(10), "ten at least");
+        assert_eq!(count(&results(&twelve[..9], 50), 0.01), None);
+        assert_eq!([0.001, 0.0].map(|precision| count(&results(&twelve, 50), precision)), [None; 2]);
+        assert_eq!(count(&results(&twelve, 12), 0.001), Some(12), "there are no more");
+        let without = [&[0.0, 0.0], &twelve[..]].concat();
+        assert_eq!(count(&results(&without, 50), 0.01), Some(12), "what has no mean says nothing of it");
+        let mut failed = results(&twelve, 50);
+        failed[3] = Some(Err(SimError::NoTime));
+        assert_eq!(count(&failed, 0.01), Some(4));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::log::{self, Replayed};
 use crate::metrics::{Metrics, Times};
 use crate::network::Drops;
 use crate::population::{self, Replication};
+use crate::replications::LEAST_REPLICATIONS;
 use crate::trunk::rwbp;
-use farhop_link::{Access, Direction, Framing};
+use farhop_link::{Access, Direction, DirectionConfig, Framing};
 use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Sample, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
@@ -26,7 +27,11 @@ pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     let kind = loads.first().map_or(Architecture::Direct, |load| load.architecture);
     let note = format!("{}{idle}", transport(scenario, kind));
     let (page, limit) = (scenario.page.total_bytes(), farhop_model::limit(scenario));
-    Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, Some(note))
+    let row = Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, None)?;
+    let is_told = loads.len() >= LEAST_REPLICATIONS && row.page_load_min_s < row.page_load_max_s;
+    let mean = row.mean_s.zip(row.mean_error_s).filter(|_| is_told);
+    let told = mean.map(|(mean, error)| format!("{note}; mean of {} loads {mean:.3} s ± {error:.3} s", loads.len()));
+    Some(Row { note: told.or(Some(note)), ..row })
 }
 
 /// The row of a log: all requests of all runs. Its time is the median of all requests of the log's own, of which those without an answer took
@@ -88,6 +93,8 @@ fn many(
         page_load_s,
         page_load_min_s: metrics.pages.least(),
         page_load_max_s: metrics.pages.most(),
+        mean_s: None,
+        mean_error_s: None,
         first_byte_s: None,
         goodput_bit_s,
         limit_s: farhop_model::limit(scenario).as_secs_f64(),
@@ -99,7 +106,7 @@ fn many(
 }
 
 fn request_times(scenario: &Scenario, metrics: &Metrics, all: &[Replayed]) -> RequestTimes {
-    let means = Sample::new(all.iter().map(|replayed| replayed.metrics.pages.mean()));
+    let means = Sample::new(all.iter().filter_map(Replayed::mean));
     let [down_used, up_used] = use_by_log(scenario, all);
     let peak = |way: Direction| all.iter().map(|replayed| replayed.peak_queues[way as usize].get()).max().unwrap_or(0);
     let relayed = all.iter().filter_map(|replayed| replayed.relayed).max();
@@ -369,7 +376,12 @@ fn carriage(scenario: &Scenario, architecture: Architecture) -> String {
             format!("farhop's tunnel at the link's rate: its boxes cannot read {hidden} and push nothing; {tcp} beyond")
         }
         Architecture::Accelerated => format!("farhop's accelerator at the link's rate; {tcp} beyond"),
-        Architecture::Rwbp => format!("RWBP, at most {} a flow; {tcp} beyond", rwbp::peak_rate(scenario)),
+        Architecture::Rwbp => {
+            let link = [&scenario.link.down, &scenario.link.up];
+            let may_drop = |way: &DirectionConfig| way.discipline.drops_early() && way.peak_rate().is_some();
+            let drops = if link.into_iter().any(may_drop) { ", whose packets CoDel may drop" } else { "" };
+            format!("RWBP, at most {} a flow{drops}; {tcp} beyond", rwbp::peak_rate(scenario))
+        }
         Architecture::PrefetchConventional => {
             let place = match scenario.prefetch_at {
                 PrefetchSide::Near => "terminal",

@@ -51,7 +51,7 @@ pub struct Progress {
 ///
 /// Where users load pages, each replication is such a time of so many hours; there are as many as it takes, and as the scenario's
 /// `runs` allow, and the row tells of all their pages. Otherwise, where something is random the page is loaded as often as the
-/// scenario says, with the seeds that measured runs of `seed` have, and the row gives the median; where nothing is random once, as every
+/// scenario says, or until its mean is known as well as that asks for, with the seeds that measured runs of `seed` have, and the row gives the median; where nothing is random once, as every
 /// load is the same. Between Linux's hosts every load is random: how long they and their programs take is. The many requests of a log have
 /// the mean of that: they are made once unless the network is random.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Simulation {
@@ -86,41 +86,51 @@ fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn Fn
         }
     };
     match (&scenario.log, &scenario.users) {
-        (Some(log), _) => tasks.for_each(|(of, task)| add(of, task.and_then(|task| task.replay(log, heard)))),
-        (None, None) => tasks.for_each(|(of, task)| add(of, task.and_then(|task| task.load(heard)))),
+        (Some(log), _) => {
+            for (of, found) in equally(tasks, |task, runs| task.replay(log, runs, heard)) {
+                add(of, found.and_then(|(task, all)| task.tell_of_log(log, &all)));
+            }
+        }
+        (None, None) => {
+            for (of, found) in equally(tasks, |task, runs| task.load(runs, heard)) {
+                add(of, found.map(|(task, outcomes)| task.tell_of_loads(outcomes)));
+            }
+        }
         (None, Some(users)) => {
-            for (of, found) in populate(tasks, users, heard) {
-                add(of, found.map(|(task, replications)| task.tell(users, &replications)));
+            for (of, found) in equally(tasks, |task, runs| task.populate(users, runs, heard)) {
+                add(of, found.map(|(task, replications)| task.tell_of_users(users, &replications)));
             }
         }
     }
     simulation
 }
 
-/// An architecture and what its users met.
-type Populated<'a> = (Task<'a>, Vec<Replication>);
+/// Runs that are to be there: the first ones may be known, and exactly so many may be asked for.
+type Runs<T> = (Vec<T>, Option<u32>);
 
-/// Lets users load pages with each architecture, as often with all of them as the one that needs most, so that their differences are not those of
-/// other replications.
-fn populate<'a>(
+/// An architecture and what its runs gave.
+type Done<'a, T> = (Task<'a>, Vec<T>);
+
+/// Does something `of` each architecture, as often with all of them as with the one that needs most, so that their differences are not those of other
+/// runs.
+fn equally<'a, T>(
     tasks: impl Iterator<Item = (Architecture, Result<Task<'a>, SimError>)>,
-    users: &Users,
-    heard: &mut dyn FnMut(Progress),
-) -> Vec<(Architecture, Result<Populated<'a>, SimError>)> {
+    mut of: impl FnMut(&Task<'a>, Runs<T>) -> Result<Vec<T>, SimError>,
+) -> Vec<(Architecture, Result<Done<'a, T>, SimError>)> {
     let mut first = |task: Task<'a>| {
-        let replications = task.populate(users, (Vec::new(), None), heard)?;
-        Ok((task, replications))
-    };
-    let found: Vec<_> = tasks.map(|(of, task)| (of, task.and_then(&mut first))).collect();
-    let counts = found.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.1.len()));
-    let most = counts.max().unwrap_or(0);
-    let mut more = |(task, known): Populated<'a>| {
-        let is_less = known.len() < most;
-        let exactly = Some(u32::try_from(most).unwrap_or(u32::MAX));
-        let all = if is_less { task.populate(users, (known, exactly), heard)? } else { known };
+        let all = of(&task, (Vec::new(), None))?;
         Ok((task, all))
     };
-    found.into_iter().map(|(of, found)| (of, found.and_then(&mut more))).collect()
+    let found: Vec<_> = tasks.map(|(name, task)| (name, task.and_then(&mut first))).collect();
+    let counts = found.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.1.len()));
+    let most = counts.max().unwrap_or(0);
+    let mut more = |(task, known): Done<'a, T>| {
+        let is_less = known.len() < most;
+        let exactly = Some(u32::try_from(most).unwrap_or(u32::MAX));
+        let all = if is_less { of(&task, (known, exactly))? } else { known };
+        Ok((task, all))
+    };
+    found.into_iter().map(|(name, found)| (name, found.and_then(&mut more))).collect()
 }
 
 impl Simulation {
@@ -161,33 +171,37 @@ impl<'a> Task<'a> {
     }
 
     /// Loads the page as often as it takes.
-    fn load(&self, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+    fn load(&self, runs: Runs<Outcome>, heard: &mut dyn FnMut(Progress)) -> Result<Vec<Outcome>, SimError> {
         let Self { scenario, architecture, trace, .. } = *self;
         let is_random = has_random_hosts(scenario) || has_random_network(scenario);
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: None });
         let one =
             |run: (u64, u32), watch: &mut Watch<'_, _>| page_load::load(scenario, architecture, run, trace, watch);
-        let outcomes: Vec<Outcome> = self.repeat(is_random, one, &mut heard)?;
-        let cost = Simulation::that_cost(outcomes.iter().map(|outcome| (outcome.events, outcome.hops)));
-        let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
-        Ok(Simulation { rows: report::of_loads(scenario, &loads).into_iter().collect(), loads, ..cost })
+        self.repeat((is_random, runs), one, |outcome: &Outcome| Some(outcome.load.page_load_s), &mut heard)
     }
 
-    /// Lets users load pages; the first replications may be known, and exactly so many may be asked for.
+    /// What is told of that.
+    fn tell_of_loads(&self, outcomes: Vec<Outcome>) -> Simulation {
+        let cost = Simulation::that_cost(outcomes.iter().map(|outcome| (outcome.events, outcome.hops)));
+        let loads: Vec<Load> = outcomes.into_iter().map(|outcome| outcome.load).collect();
+        Simulation { rows: report::of_loads(self.scenario, &loads).into_iter().collect(), loads, ..cost }
+    }
+
+    /// Lets users load pages.
     fn populate(
         &self,
         users: &Users,
-        (known, exactly): (Vec<Replication>, Option<u32>),
+        runs: Runs<Replication>,
         heard: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Replication>, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
         let case = Case { scenario, users, chain, trace };
         let mut heard = |run, reached| heard(Progress { architecture, run, reached, end: Some(users.duration) });
-        population::run((case, self.seed), replications::cores(), (known, exactly), &mut heard)
+        population::run((case, self.seed), replications::cores(), runs, &mut heard)
     }
 
     /// What is told of that.
-    fn tell(&self, users: &Users, replications: &[Replication]) -> Simulation {
+    fn tell_of_users(&self, users: &Users, replications: &[Replication]) -> Simulation {
         let Self { scenario, architecture, .. } = *self;
         let used = report::use_of_the_link(scenario, users, replications);
         let cost = Simulation::that_cost(replications.iter().map(|replication| (replication.events, replication.hops)));
@@ -200,36 +214,50 @@ impl<'a> Task<'a> {
     }
 
     /// Makes a log's requests as often as it takes.
-    fn replay(&self, log: &Log, heard: &mut dyn FnMut(Progress)) -> Result<Simulation, SimError> {
+    fn replay(
+        &self,
+        log: &Log,
+        runs: Runs<Replayed>,
+        heard: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Replayed>, SimError> {
         let Self { scenario, architecture, chain, trace, .. } = *self;
         let mut heard = |run, (reached, end)| heard(Progress { architecture, run, reached, end: Some(end) });
         let one = |run: (u64, u32), watch: &mut Watch<'_, _>| log::replay((scenario, log), chain, run, trace, watch);
-        let all: Vec<Replayed> = self.repeat(has_random_network(scenario), one, &mut heard)?;
+        self.repeat((has_random_network(scenario), runs), one, Replayed::mean, &mut heard)
+    }
+
+    /// What is told of that, if there are times to tell.
+    fn tell_of_log(&self, log: &Log, all: &[Replayed]) -> Result<Simulation, SimError> {
+        let Self { scenario, architecture, .. } = *self;
         if all.iter().all(|replayed| replayed.metrics.pages.count() == 0) {
-            return Err(report::no_answers((scenario, log), &all));
+            return Err(report::no_answers((scenario, log), all));
         }
         if all.iter().all(|replayed| replayed.metrics.pages.most() == 0.0) {
             return Err(SimError::NoTime);
         }
         let cost = Simulation::that_cost(all.iter().map(|replayed| (replayed.events, replayed.hops)));
         Ok(Simulation {
-            rows: vec![report::of_log((scenario, log), architecture, &all)?],
-            distributions: distributions::of_log(scenario, architecture, &all),
+            rows: vec![report::of_log((scenario, log), architecture, all)?],
+            distributions: distributions::of_log(scenario, architecture, all),
             ..cost
         })
     }
 
-    /// Does something as often as it is worth it, with the seed and the number of each run: several times if it `is_random`.
+    /// Does something as often as it is worth it, with the seed and the number of each run: several times if it `is_random`, until the `mean` of what
+    /// each gives is known as well as the scenario asks for.
     fn repeat<T: Send, At: Send>(
         &self,
-        is_random: bool,
+        (is_random, (known, exactly)): (bool, Runs<T>),
         one: impl Fn((u64, u32), &mut Watch<'_, At>) -> Replicated<T> + Sync,
+        mean: impl Fn(&T) -> Option<f64>,
         heard: &mut dyn FnMut(u32, At),
     ) -> Result<Vec<T>, SimError> {
-        let most = if is_random { self.scenario.run.runs.max(1) } else { 1 };
-        let plan = Plan { threads: replications::cores(), known: Vec::new(), most };
+        let run = &self.scenario.run;
+        let most = exactly.unwrap_or(if is_random { run.runs.max(1) } else { 1 });
+        let precision = exactly.map_or(run.precision.get(), |_| 0.0);
+        let plan = Plan { threads: replications::cores(), known, most };
         let one = |run, watch: &mut Watch<'_, At>| one((seeds::of_run(self.seed, run), run), watch);
-        replications::run(plan, one, replications::all, heard)
+        replications::run(plan, one, |results| replications::known(results, precision, &mean), heard)
     }
 }
 
@@ -314,6 +342,26 @@ mod tests {
     }
 
     #[test]
+    fn lossy_pages_are_loaded_until_their_mean_is_known_and_with_every_architecture_as_often() {
+        let simulated = |more: &[&str]| {
+            let lossy = ["link.down.loss=0.5 %", "page.objects=4", "run.runs=200", "run.architectures=direct,tunnel"];
+            let assignments: Vec<String> = lossy.iter().chain(more).map(ToString::to_string).collect();
+            let scenario = farhop_scenario::open("obata-2002", &assignments).expect("the assignments are right");
+            simulate(&scenario, 1)
+        };
+        let [all, some] = [simulated(&[]), simulated(&["run.precision=20 %"])];
+        assert_eq!(all.rows.iter().map(|row| row.runs).collect::<Vec<_>>(), [200, 200]);
+        let count = some.rows[0].runs;
+        assert!((10..200).contains(&count) && some.rows[1].runs == count, "{count} loads");
+        let is_known = |row: &Row| row.mean_error_s.expect("several") < 0.2 * row.mean_s.expect("several");
+        assert!(some.rows.iter().any(is_known), "the one that needs most");
+        let note = some.rows[0].note.as_deref().expect("there is one");
+        assert!(note.contains(&format!("; mean of {count} loads ")), "{note}");
+        let first = |simulation: &Simulation| simulation.loads[..count as usize].to_vec();
+        assert_eq!(first(&some), first(&all), "the same loads, but fewer");
+    }
+
+    #[test]
     fn every_setting_costs_time() {
         let before = row_with("title=x").page_load_s;
         for slower in [
@@ -337,6 +385,18 @@ mod tests {
             let simulation = simulate(&scenario, 1);
             assert_eq!(simulation.rows[0].note.as_deref(), Some(expected));
         }
+    }
+
+    #[test]
+    fn that_codel_may_drop_packets_of_rwbp_is_told_in_the_note() {
+        let note = |discipline: &str| {
+            let assignments = [format!("link.down.discipline={discipline}"), "run.architectures=rwbp".to_owned()];
+            let scenario = farhop_scenario::open("rwbp-128", &assignments).expect("the assignments are right");
+            simulate(&scenario, 1).rows.remove(0).note.expect("there is one")
+        };
+        let told =
+            ["drop-tail", "fair-queue", "codel", "fq-codel"].map(|discipline| note(discipline).contains("CoDel may"));
+        assert_eq!(told, [false, false, true, true]);
     }
 
     #[test]

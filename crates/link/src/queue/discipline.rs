@@ -32,6 +32,16 @@ pub enum Discipline {
     Priority,
 }
 
+impl Discipline {
+    /// Whether it drops packets that there is room for.
+    pub const fn drops_early(&self) -> bool {
+        match self {
+            Self::CoDel(_) | Self::FqCoDel { .. } => true,
+            Self::DropTail | Self::FairQueue { .. } | Self::Priority => false,
+        }
+    }
+}
+
 /// Parameters of CoDel (RFC 8289 §4.2-4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoDel {
