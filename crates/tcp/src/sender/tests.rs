@@ -574,6 +574,18 @@ fn what_is_new_does_not_go_on_with_what_was_repeated() {
 }
 
 #[test]
+fn what_a_timer_repeats_is_one_segment_and_cut_off_its_packet() {
+    let mut sender = connected(Congestion::Bbr, true);
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    sender.pacer.begin(at(230));
+    acknowledge(&mut sender, at(200), 0, Some((6, 10)));
+    let packets = sender.scoreboard.packets();
+    sender.repeat_now = true;
+    assert_eq!(sent(&mut sender, at(200)), [0]);
+    assert_eq!(sender.scoreboard.packets(), packets + 1);
+}
+
+#[test]
 fn a_probe_on_the_way_counts_once_among_what_a_repair_may_have_repeated_in_vain() {
     let mut sender = probed(5);
     acknowledge(&mut sender, at(350), 0, Some((1, 4)));
