@@ -9,7 +9,9 @@
 //! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
 //! grow, to twice the congestion window's segments (three times BBR's), if the application waits and the congestion window is not filled
 //! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
-//! segments (`ss -m` after every acknowledgement, Linux 6.18). Each write is taken to be one call with everything in it. What arrives while the
+//! segments (`ss -m` after every acknowledgement, Linux 6.18). So it is where nobody waits, but the kernel was asked in vain whether there is room,
+//! which a program does that has just accepted a connection (epoll still has the event that it may be written to): if its first answer leaves less than a
+//! third free, later ones find more room. Each write is taken to be one call with everything in it. What arrives while the
 //! call sends, which takes its time ([`crate::host`]), is heard when it is over or has begun sixteen pieces (sk_flush_backlog()): ten
 //! megabytes take ten milliseconds, in which acknowledgements come to a stop.
 
@@ -46,6 +48,10 @@ pub(crate) struct SendBuffer {
     windows: u8,
     /// The application waits for room.
     is_full: bool,
+    /// There was not enough when the kernel was asked for it (SOCK_NOSPACE), though nobody waits.
+    is_short: bool,
+    /// It will be asked when something was written for the first time.
+    is_new: bool,
     /// An acknowledgement has arrived since, and the windows have not been looked at.
     may_expand: bool,
     /// A call has brought something since the last one was over; and it goes on when the kernel has heard what has arrived.
@@ -78,15 +84,30 @@ impl SendBuffer {
     /// Of a connection with this initial window; BBR asks for more room (bbr_sndbuf_expand()).
     pub(crate) fn new(initial_window: Bytes, mss: Bytes, models_the_path: bool) -> Self {
         let windows = if models_the_path { 3 } else { 2 };
-        let (is_full, may_expand, is_written, pauses, pushes) = (false, false, false, false, false);
-        let mut buffer = Self { limit: 0, tail: 0, windows, is_full, may_expand, is_written, pauses, pushes };
+        let mut buffer = Self {
+            limit: 0,
+            tail: 0,
+            windows,
+            is_full: false,
+            is_short: false,
+            is_new: true,
+            may_expand: false,
+            is_written: false,
+            pauses: false,
+            pushes: false,
+        };
         buffer.expand(initial_window, mss);
         buffer
     }
 
+    /// It is of the end that opens the connection, whose program has heard that it may write before it does.
+    pub(crate) fn open_actively(&mut self) {
+        self.is_new = false;
+    }
+
     /// An acknowledgement lets so much go.
     pub(crate) fn note_room(&mut self, room: Bytes, batch: Bytes, window: Bytes, mss: Bytes) {
-        if self.is_full && room >= batch * 2 {
+        if self.lacks_room() && room >= batch * 2 {
             self.expand(window, mss);
         }
     }
@@ -97,6 +118,11 @@ impl SendBuffer {
         let packet = (mss.get() + TIMESTAMPS + HEADERS + SHARED).next_power_of_two() + DESCRIPTION;
         let wanted = (u64::from(self.windows) * segments).saturating_mul(packet);
         self.limit = self.limit.max(small(wanted.min(MOST)));
+    }
+
+    /// Whether acknowledgements let it grow.
+    pub(crate) fn lacks_room(&self) -> bool {
+        self.is_full || self.is_short
     }
 
     /// Whether the application waits for room.
@@ -133,7 +159,7 @@ impl SendBuffer {
 
     /// Some of what was on the way is acknowledged.
     pub(crate) fn acknowledge(&mut self) {
-        self.may_expand = self.is_full;
+        self.may_expand = self.lacks_room();
     }
 
     /// Whether the application waits, and an acknowledgement may have changed that.
@@ -148,8 +174,15 @@ impl SendBuffer {
             self.expand(window, filling.mss);
         }
         let used = self.used(filling.in_flight.get(), filling.unsent.get(), filling.sent, goal(filling));
-        self.is_full = used * 3 > u64::from(self.limit) * 2;
-        !self.is_full
+        let waited = self.is_full;
+        let is_writeable = self.is_writeable(used);
+        (self.is_full, self.is_short) = (waited && !is_writeable, self.is_short && !is_writeable);
+        waited && is_writeable
+    }
+
+    /// Whether a third is free of so much in use (sk_stream_is_writeable()).
+    fn is_writeable(&self, used: u64) -> bool {
+        used * 3 <= u64::from(self.limit) * 2
     }
 
     /// Memory in use by payload on the way in so many pieces, and unsent in pieces of `goal`.
@@ -197,6 +230,9 @@ impl SendBuffer {
             (room, unsent, in_flight) = (room - leaves, unsent - leaves, in_flight + leaves);
             sent += leaves.div_ceil(batch);
             self.tail = self.tail.min(small(unsent));
+        }
+        if taken > 0 && core::mem::take(&mut self.is_new) {
+            self.is_short = !self.is_writeable(self.used(in_flight, unsent, sent, goal));
         }
         self.is_written |= taken > 0;
         Bytes::new(taken)
@@ -294,6 +330,34 @@ mod tests {
             buffer.limit
         };
         assert_eq!([after(3, 33), after(4, 34), after(4, 36)], [46_080, 34 * 4608, 36 * 4608]);
+    }
+
+    #[test]
+    fn a_first_answer_that_leaves_less_than_a_third_lets_the_buffer_grow_though_nobody_waits() {
+        // All of thirty segments is taken: 30,720 B may be in use where a third is free.
+        let after = |segments: u64, opens: bool| {
+            let mut buffer = SendBuffer::new(MSS * 10, MSS, false);
+            if opens {
+                buffer.open_actively();
+            }
+            assert_eq!(buffer.fill(&filling(0, MSS * segments, 10, 64_512)), MSS * segments);
+            assert!(!buffer.is_full());
+            buffer.acknowledge();
+            buffer.note_room(MSS * 4, MSS * 2, MSS * 34, MSS);
+            (buffer.limit, buffer)
+        };
+        let grown = 34 * 4608;
+        assert_eq!(
+            [(30, false), (30, true), (16, false)].map(|(one, opens)| after(one, opens).0),
+            [grown, 46_080, 46_080]
+        );
+        // A third is free now, and nobody goes on that had waited; who writes again is not asked for.
+        let (_, mut buffer) = after(30, false);
+        assert!(buffer.is_asked() && !buffer.makes_room(None, &filling(20, Bytes::ZERO, 0, 64_512)));
+        buffer.fill(&filling(20, MSS * 80, 0, 64_512));
+        buffer.acknowledge();
+        buffer.note_room(MSS * 4, MSS * 2, MSS * 40, MSS);
+        assert!(!buffer.is_full() && !buffer.is_asked() && u64::from(buffer.limit) == u64::from(grown));
     }
 
     #[test]

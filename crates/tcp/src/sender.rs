@@ -193,6 +193,9 @@ impl Sender {
     /// The SYN goes out, and is the first.
     pub(crate) fn open_actively(&mut self) {
         self.linear_timeouts = self.behavior.linear_syn_timeouts;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.open_actively();
+        }
         self.open();
     }
 

@@ -4,7 +4,7 @@
 //! which is not looked at again until the piece is full. A piece has memory of its own beside its payload, and so has each batch that was
 //! cut from one to be sent. What the windows let go is sent meanwhile: batch by batch, and all of it after half the largest offer. A
 //! writer that was stopped goes on when a third is free; an acknowledgement lets the buffer grow if that leaves the congestion window
-//! unfilled, or lets two batches go.
+//! unfilled, or lets two batches go. So it does until a third is free if the first write of who accepted the connection left less, though it was taken.
 
 use super::sender::Sender;
 
@@ -34,6 +34,9 @@ pub(super) struct SendBuffer {
     /// The writer was stopped; and there was an acknowledgement since.
     pub(super) has_stopped: bool,
     is_asked: bool,
+    /// Nobody was stopped, but the kernel was asked for room in vain; and that may happen to the first write.
+    is_short: bool,
+    is_new: bool,
     /// How many windows it has room for.
     windows: u8,
     /// A batch of the only piece that was not sent leaves as the piece is full, whatever it might wait for (tcp_push_one()).
@@ -44,8 +47,17 @@ impl SendBuffer {
     /// Of a connection that begins with a window of so many bytes; BBR sets its own and asks for more room.
     pub(super) fn new(window: u64, mss: u64, sets_window: bool) -> Self {
         let windows = if sets_window { 3 } else { 2 };
-        let (has_stopped, is_asked, pushes) = (false, false, false);
-        let mut buffer = Self { most: 0, batches: 0, last: 0, has_stopped, is_asked, windows, pushes };
+        let mut buffer = Self {
+            most: 0,
+            batches: 0,
+            last: 0,
+            has_stopped: false,
+            is_asked: false,
+            is_short: false,
+            is_new: true,
+            windows,
+            pushes: false,
+        };
         buffer.grow(window, mss);
         buffer
     }
@@ -64,13 +76,22 @@ impl SendBuffer {
     /// Of `before` bytes on the way `left` are not acknowledged.
     pub(super) fn note_ack(&mut self, before: u64, left: u64) {
         self.batches = (self.batches * left).checked_div(before).unwrap_or(0);
-        self.is_asked = self.has_stopped;
+        self.is_asked = self.lacks_room();
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.has_stopped || self.is_short
+    }
+
+    fn is_writeable(&self, in_use: u64) -> bool {
+        in_use * 3 <= self.most * 2
     }
 
     /// What decides what it takes next.
     fn fingerprint(&self) -> u64 {
         // Each has a place of its own: at most 4 MiB, some thousand batches in parts, 64 KiB.
-        (self.most << 42) ^ (self.batches << 18) ^ (self.last << 1) ^ u64::from(self.has_stopped)
+        let flags = u64::from(self.is_short) << 17 | u64::from(self.has_stopped);
+        (self.most << 42) ^ (self.batches << 18) ^ (self.last << 1) ^ flags
     }
 
     /// Those of which something is on the way.
@@ -123,8 +144,15 @@ impl Sender {
         let left = self.in_flight();
         let Some(buffer) = &mut self.buffer else { return };
         buffer.note_ack(before, left);
-        if buffer.has_stopped {
+        if buffer.lacks_room() {
             self.grow_buffer();
+        }
+    }
+
+    /// It opens the connection: whether it may write was told before it does.
+    pub(super) fn opens(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.is_new = false;
         }
     }
 
@@ -151,9 +179,10 @@ impl Sender {
         }
         let unsent = self.accepted - self.next;
         let in_use = buffer.in_use(self.in_flight(), unsent, buffer.batches(), self.piece());
-        buffer.has_stopped = in_use * 3 > buffer.most * 2;
+        let (has_stopped, is_writeable) = (buffer.has_stopped, buffer.is_writeable(in_use));
+        (buffer.has_stopped, buffer.is_short) = (has_stopped && !is_writeable, buffer.is_short && !is_writeable);
         self.buffer = Some(buffer);
-        !buffer.has_stopped
+        has_stopped && is_writeable
     }
 
     /// What decides what is sent of what is written: what was taken, and what is taken next.
@@ -181,6 +210,7 @@ impl Sender {
             if buffer.last == 0 || buffer.last >= piece {
                 buffer.has_stopped = buffer.in_use(on_the_way, unsent, batches, piece) >= buffer.most;
                 if buffer.has_stopped {
+                    buffer.is_new = false;
                     return;
                 }
                 buffer.last = 0;
@@ -197,6 +227,9 @@ impl Sender {
             since_all_left = if all_leaves { 0 } else { since_all_left };
             (room, unsent, on_the_way) = (room - leaving, unsent - leaving, on_the_way + leaving);
             (batches, buffer.last) = (batches + leaving.div_ceil(batch), buffer.last.min(unsent));
+        }
+        if core::mem::take(&mut buffer.is_new) {
+            buffer.is_short = !buffer.is_writeable(buffer.in_use(on_the_way, unsent, batches, piece));
         }
     }
 }
@@ -277,6 +310,26 @@ mod tests {
         assert_eq!(most_after(&mut sender, 1, 11), 46_080);
         send_all(&mut sender);
         assert_eq!(most_after(&mut sender, 2, 13), 13 * 4608);
+    }
+
+    #[test]
+    fn a_first_answer_that_leaves_less_than_a_third_lets_it_grow_though_nobody_was_stopped() {
+        let most_after = |segments: u64, opens: bool| {
+            let mut sender = sender(10, 64_512);
+            if opens {
+                sender.opens();
+            }
+            sender.written = segments * MSS;
+            send_all(&mut sender);
+            assert!(sender.accepted == sender.written && !sender.has_stopped());
+            sender.acknowledged += 2 * MSS;
+            sender.window.size = 34 * MSS;
+            sender.note_freed(10 * MSS);
+            assert!(!sender.resumes(), "nobody was stopped");
+            sender.buffer.unwrap().most
+        };
+        let all = [(30, false), (30, true), (16, false)].map(|(segments, opens)| most_after(segments, opens));
+        assert_eq!(all, [34 * 4608, 46_080, 46_080]);
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
         Control::FixedRate => fixed(),
     };
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
+    client.sender.opens();
     if parameters.control == Control::FixedRate {
         let redundancy = (u32::try_from(mss + FLOW_HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
         let pace = parameters.flow.and_then(|flow| flow.rate).map(|rate| Pace::of(Some(rate), redundancy));

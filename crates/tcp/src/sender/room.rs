@@ -42,7 +42,7 @@ impl Sender {
 
     /// An acknowledgement may have freed some of the send buffer.
     pub(crate) fn note_freed(&mut self) {
-        if self.buffer.is_none_or(|buffer| !buffer.is_full()) {
+        if self.buffer.is_none_or(|buffer| !buffer.lacks_room()) {
             return;
         }
         let (window, batch) = (self.congestion.window(), self.batch_circumstances().most(u64::MAX));
