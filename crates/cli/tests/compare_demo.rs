@@ -83,7 +83,7 @@ fn this_machines_hosts_are_listened_to_and_simulated() {
     // A thousand full packets, every other one of them acknowledged at once, and each acknowledgement lets two go; then 28 objects, one by one.
     let line = told.lines().find(|line| line.contains("answers of kernels")).expect("it is told what was heard");
     let counts: Vec<u32> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-    assert!(matches!(counts[..], [500..=5000, 20..=28, 20..=28]), "{told}");
+    assert!(matches!(counts[..], [500..=5000, 20..=28, 0, 20..=28]), "{told}");
     assert!(["\nclient\n", "\nserver\n"].iter().all(|programs| table.contains(programs)), "{table}");
     // They came every 2.4 ms: how long each takes is the machine's affair, but no time of a wire, and not what a quiet one takes.
     let after = |times: &farhop_scenario::HostTimes| {

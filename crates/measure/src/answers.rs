@@ -6,7 +6,7 @@
 //! an answer that is slower than the next packet counts as that one's: tails end at the pace.
 //!
 //! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
-//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection.
+//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several.
 
 use crate::MeasureError;
 use crate::session::{Session, Work};
@@ -48,6 +48,7 @@ const LEAST_BYTES: Bytes = Bytes::new(144_800);
 pub struct HostAnswers {
     kernels: Vec<Answer>,
     clients: Vec<ProgramAnswer>,
+    openings: Vec<ProgramAnswer>,
     servers: Vec<ProgramAnswer>,
 }
 
@@ -200,6 +201,8 @@ struct Host {
     ran: Option<Instant>,
     /// What was delivered to it that it has not answered.
     asked: Option<Asked>,
+    /// What has woken the program, which has sent nothing since: it may name objects for which connections are opened, whatever follows it.
+    woken: Option<Asked>,
 }
 
 impl HostAnswers {
@@ -231,8 +234,11 @@ impl HostAnswers {
             let terminal = if let Port::Terminal(number) = port { Some(number) } else { None };
             let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, sizes));
             all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
-            let (end, programs) =
-                if terminal.is_some() { (End::Client, &mut all.clients) } else { (End::Server, &mut all.servers) };
+            let (end, programs) = match (terminal, kind) {
+                (None, _) => (End::Server, &mut all.servers),
+                (Some(_), Kind::Opening) => (End::Client, &mut all.openings),
+                (Some(_), _) => (End::Client, &mut all.clients),
+            };
             if is_heard {
                 host.is_asked(at, kind, end);
             } else {
@@ -243,9 +249,9 @@ impl HostAnswers {
         all
     }
 
-    /// How many of kernels there are, of clients and of servers.
-    pub fn counts(&self) -> [usize; 3] {
-        [self.kernels.len(), self.clients.len(), self.servers.len()]
+    /// How many of kernels there are, of clients that ask and that open connections, and of servers.
+    pub fn counts(&self) -> [usize; 4] {
+        [self.kernels.len(), self.clients.len(), self.openings.len(), self.servers.len()]
     }
 
     /// What they say of hosts; after pauses of which there are too few what a quiet machine's take, and of none a quiet one's.
@@ -253,12 +259,15 @@ impl HostAnswers {
         let quiet = HostTimes::quiet();
         let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
         let kernel = by_pause(answers, &PAUSES_MS, (&quiet.kernel, FEWEST));
-        let program = |answers: &[ProgramAnswer], quiet: &PauseTimes| {
-            let takes = answers.iter().map(|answer| (answer.slept, answer.of_program(&kernel)));
+        let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
+            let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
+            let takes = answers.iter().map(|answer| (answer.slept, of_program(answer)));
             by_pause(takes, &SLEEPS_MS, (quiet, FEWEST_OF_PROGRAMS))
         };
-        let (client, server) = (program(&self.clients, &quiet.client), program(&self.servers, &quiet.server));
-        HostTimes { kernel, client, server }
+        let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
+        let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
+        let server = program(&self.servers, PROGRAM_WRITES, &quiet.server);
+        HostTimes { kernel, client, opening, server }
     }
 }
 
@@ -267,20 +276,21 @@ impl Extend<Self> for HostAnswers {
         for others in others {
             self.kernels.extend(others.kernels);
             self.clients.extend(others.clients);
+            self.openings.extend(others.openings);
             self.servers.extend(others.servers);
         }
     }
 }
 
 impl ProgramAnswer {
-    /// What the program took beyond a kernel of these times, and beyond what writing takes. Where the kernel's own share is not known it is taken
+    /// What the program took beyond a kernel of these times. Where the kernel's own share is not known it is taken
     /// to be the middle one, so that its scatter is the program's as well.
     fn of_program(&self, kernel: &PauseTimes) -> Duration {
         let before = match self.since {
             Since::Acknowledgement => Duration::ZERO,
             Since::Delivery { pause } => kernel.after(Some(pause)).at(PauseTimes::ALL / 2),
         };
-        self.takes.saturating_sub(before + PROGRAM_WRITES)
+        self.takes.saturating_sub(before)
     }
 }
 
@@ -357,17 +367,18 @@ impl Host {
     fn is_asked(&mut self, now: Instant, kind: Kind, end: End) {
         if matches!(kind, Kind::Acknowledgement | Kind::Selective) {
             // Whether that lets go what is sent next, or the program writes it, nobody knows.
-            self.asked = None;
+            (self.asked, self.woken) = (None, None);
             return;
         }
         let Some((_, pause)) = self.question else { return };
         let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > PROGRAM_STAYS_AWAKE);
         let waits =
             |asked: &Asked| now.since(asked.from) <= PROGRAM_STAYS_AWAKE && asked.kind == kind && kind != Kind::Data;
+        let wakes = || slept.map(|slept| Asked { kind, slept, from: now, since: Since::Delivery { pause } });
         if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
-            let since = Since::Delivery { pause };
-            self.asked = slept.map(|slept| Asked { kind, slept, from: now, since });
+            self.asked = wakes();
         }
+        self.woken = wakes().filter(|_| end.asks(kind)).or(self.woken);
     }
 
     /// One of its packets is at the link. The program's answer, if it is one.
@@ -383,8 +394,11 @@ impl Host {
         if kind != Kind::Selective && (kind == Kind::Opening || self.asked.is_some()) {
             self.ran = Some(now);
         }
-        let Asked { slept, from, since, .. } =
-            self.asked.take_if(|_| kind != Kind::Opening && kind != Kind::Selective)?;
+        if kind == Kind::Selective || (kind, end) == (Kind::Opening, End::Server) {
+            return None;
+        }
+        let (asked, woken) = (self.asked.take(), self.woken.take());
+        let Asked { slept, from, since, .. } = if kind == Kind::Opening { woken } else { asked }?;
         let takes = now.since(from);
         (takes <= LONGEST_OF_PROGRAMS).then_some(ProgramAnswer { slept, takes, since })
     }
@@ -505,8 +519,11 @@ mod tests {
         }
         let servers = of(&(inputs, outputs));
         assert_eq!(servers.clients, []);
-        let all = |answers: Vec<ProgramAnswer>| answers.into_iter().map(|one| (one.slept, one.takes)).collect();
-        [all(clients.clients), all(servers.servers)]
+        [spans(&clients.clients), spans(&servers.servers)]
+    }
+
+    fn spans(answers: &[ProgramAnswer]) -> Vec<(Duration, Duration)> {
+        answers.iter().map(|one| (one.slept, one.takes)).collect()
     }
 
     fn one(slept: u64, takes: u64) -> Vec<(Duration, Duration)> {
@@ -563,17 +580,36 @@ mod tests {
     }
 
     #[test]
+    fn the_first_connection_for_what_is_named_is_opened_after_its_first_packet() {
+        let openings = |heard: &[(u64, u64)], sent: &[(u64, u64)]| spans(&of(&record(heard, sent)).openings);
+        let heard = [(1000, SYN), (31_000, 1500), (31_120, 1500), (31_240, 1500)];
+        let sent = [(1100, 252), (31_012, 52), (31_200, SYN), (31_220, SYN)];
+        assert_eq!(openings(&heard, &sent), one(30_000, 200), "whatever follows that, and whatever its kernel says");
+        assert_eq!(openings(&heard[..1], &[(500, SYN), (1100, SYN)]), [], "it was awake");
+        assert_eq!(openings(&heard, &[(31_100, 252), (31_200, SYN)]), [], "it has done something since");
+        assert_eq!(openings(&heard, &[(42_000, SYN)]), [], "it waited for something else");
+        let acknowledged = [(1000, SYN), (31_000, 1500), (31_100, 52)];
+        assert_eq!(openings(&acknowledged, &sent), [], "nobody knows whether it was told more");
+        let both = programs((&heard[..2], &[(1100, 252), (31_200, SYN), (31_300, 252)]));
+        assert_eq!(both, [Vec::new(), one(30_000, 300)], "a server opens none, and who opens some asks afterwards");
+    }
+
+    #[test]
     fn programs_take_what_their_kernels_do_not() {
         let pause = micros(40_000);
         let kernels = (0..100).map(|_| Answer { pause, takes: micros(20) }).collect();
         let program = |takes, since| ProgramAnswer { slept: micros(39_000), takes: micros(takes), since };
         let delivered = |takes| program(takes, Since::Delivery { pause });
         let enough = vec![delivered(50); FEWEST_OF_PROGRAMS];
-        let mut answers = HostAnswers { kernels, servers: enough.clone(), clients: enough[1..].to_vec() };
+        let mut answers =
+            HostAnswers { kernels, servers: enough.clone(), openings: enough.clone(), clients: enough[1..].to_vec() };
         let (times, quiet) = (answers.host_times(), HostTimes::quiet());
         let after = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500);
         assert_eq!(after(&times.server, 50), micros(50) - micros(20) - PROGRAM_WRITES);
-        assert_eq!([2, 20, 70].map(|millis| after(&times.server, millis)), [after(&quiet.server, 1); 3]);
+        assert_eq!(after(&times.opening, 50), micros(50) - micros(20), "until it leaves");
+        for millis in [2, 20, 70] {
+            assert_eq!(after(&times.server, millis), after(&quiet.server, millis), "{millis}");
+        }
         assert_eq!(times.client, quiet.client, "one fewer says nothing");
         answers.servers[0] = delivered(2);
         let ends = |answers: &HostAnswers| {

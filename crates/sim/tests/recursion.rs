@@ -117,12 +117,13 @@ fn predicted(scenario: &Scenario, assignments: &[String]) -> (f64, u64) {
 
 /// The model draws BBR's phases by its clock, once, where seeds are many: the middle of what it says of clients that take some microseconds longer.
 fn middle_draw(scenario: &Scenario, assignments: &[String]) -> (f64, u64) {
-    let draw = |micros: u64| {
+    let draw = |number: u64| {
         let mut later = scenario.clone();
-        later.wan.down.delay += Duration::from_micros(micros);
+        // Which is as far as one draw is from the next.
+        later.wan.down.delay += Duration::from_micros(2 * number);
         predicted(&later, assignments)
     };
-    let mut draws: Vec<(f64, u64)> = (0..25).map(draw).collect();
+    let mut draws: Vec<(f64, u64)> = (0..75).map(draw).collect();
     draws.sort_by(|one, other| one.0.total_cmp(&other.0));
     draws[draws.len() / 2]
 }

@@ -16,26 +16,38 @@ const QUIET_KERNEL: [After; 7] = [
     (120, &[(0, 20_000), (1000, 55_000)]),
     (300, &[(0, 45_000), (1000, 105_000)]),
 ];
-/// What its programs take from sleep until they have done something: a client to ask for the next object, and a server to answer, measured as
-/// [`crate::program`] says.
-const QUIET_CLIENT: [After; 1] =
-    [(0, &[(0, 8000), (167, 12_000), (333, 16_000), (500, 24_000), (667, 32_000), (833, 48_000), (1000, 64_000)])];
-const QUIET_SERVER: [After; 1] = [(
-    0,
-    &[
-        (0, 13_000),
-        (10, 17_400),
-        (50, 22_900),
-        (100, 27_600),
-        (250, 38_000),
-        (500, 51_400),
-        (750, 66_400),
-        (900, 81_300),
-        (950, 89_400),
-        (990, 100_200),
-        (1000, 109_000),
-    ],
-)];
+/// What its programs take from sleep, by how many ms they have not run, in µs: a client to ask for the next object and to open the first of several
+/// connections, and a server to answer, measured as [`crate::program`] says. The longest of a hundred are left out where there are hundreds.
+const QUIET_CLIENT: [(u64, [u64; 11]); 7] = [
+    (0, [0, 0, 0, 0, 3, 8, 15, 36, 77, 155, 164]),
+    (3, [0, 0, 0, 2, 7, 13, 23, 41, 84, 155, 164]),
+    (10, [3, 6, 10, 14, 19, 27, 39, 67, 114, 182, 199]),
+    (30, [23, 27, 33, 37, 45, 66, 157, 225, 297, 359, 409]),
+    (60, [4, 11, 31, 36, 47, 78, 190, 255, 341, 435, 509]),
+    (120, [0, 1, 30, 40, 78, 201, 297, 417, 510, 605, 670]),
+    (300, [0, 26, 92, 130, 276, 449, 680, 901, 1013, 1214, 1466]),
+];
+const QUIET_SERVER: [(u64, [u64; 11]); 7] = [
+    (0, [0, 0, 0, 0, 2, 7, 16, 89, 150, 255, 350]),
+    (3, [0, 0, 1, 3, 8, 19, 32, 111, 163, 248, 335]),
+    (10, [0, 5, 11, 14, 21, 35, 63, 155, 197, 289, 522]),
+    (30, [0, 26, 36, 39, 47, 70, 169, 256, 349, 402, 445]),
+    (60, [4, 15, 32, 37, 53, 101, 197, 313, 368, 497, 642]),
+    (120, [2, 24, 37, 57, 115, 197, 342, 491, 601, 701, 826]),
+    (300, [28, 44, 105, 181, 318, 551, 775, 1045, 1199, 1410, 1529]),
+];
+const QUIET_OPENING: [(u64, [u64; 7]); 7] = [
+    (0, [31, 58, 62, 64, 71, 136, 278]),
+    (3, [60, 70, 82, 93, 99, 198, 244]),
+    (10, [111, 133, 143, 163, 181, 288, 602]),
+    (30, [167, 185, 207, 247, 301, 532, 895]),
+    (60, [152, 178, 211, 322, 367, 425, 599]),
+    (120, [157, 203, 316, 535, 632, 823, 984]),
+    (300, [239, 386, 637, 744, 1103, 1429, 1604]),
+];
+/// Of these shares of a thousand.
+const OF_HUNDREDS: [u32; 11] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 980, 1000];
+const OF_TENS: [u32; 7] = [0, 100, 250, 500, 750, 900, 1000];
 /// A pause in ms, and shares of a thousand with times in ns.
 type After = (u64, &'static [(u32, u64)]);
 
@@ -57,6 +69,12 @@ impl AfterPause {
     /// The longest time of so many of a thousand.
     pub fn at(&self, share: u32) -> Duration {
         self.at_part(u64::from(share) * PARTS)
+    }
+
+    /// The mean of all.
+    pub fn mean(&self) -> Duration {
+        let between = |pair: &[(u32, Duration)]| (pair[0].1 + pair[1].1) / 2 * (pair[1].0 - pair[0].0);
+        self.quantiles.windows(2).map(between).sum::<Duration>() / PauseTimes::ALL
     }
 
     /// The same, of so many of a thousand times [`PARTS`].
@@ -138,6 +156,8 @@ pub struct HostTimes {
     pub kernel: PauseTimes,
     /// A client's program that has slept, from when the kernel has got to an object's end until it writes the next request; by how long it has not run.
     pub client: PauseTimes,
+    /// The same until it has opened the first of the connections for what it has read, after which it writes.
+    pub opening: PauseTimes,
     /// A server's, from when the kernel has got to a request until it writes the answer.
     pub server: PauseTimes,
 }
@@ -147,8 +167,9 @@ impl HostTimes {
     pub fn quiet() -> Self {
         static QUIET: LazyLock<HostTimes> = LazyLock::new(|| HostTimes {
             kernel: of(&QUIET_KERNEL),
-            client: of(&QUIET_CLIENT),
-            server: of(&QUIET_SERVER),
+            client: of_programs(&QUIET_CLIENT, OF_HUNDREDS),
+            opening: of_programs(&QUIET_OPENING, OF_TENS),
+            server: of_programs(&QUIET_SERVER, OF_HUNDREDS),
         });
         QUIET.clone()
     }
@@ -159,6 +180,14 @@ fn of(pauses: &[After]) -> PauseTimes {
     let after = |(millis, quantiles): &After| AfterPause {
         pause: Duration::from_millis(*millis),
         quantiles: quantiles.iter().map(quantile).collect(),
+    };
+    PauseTimes(pauses.iter().map(after).collect())
+}
+
+fn of_programs<const N: usize>(pauses: &[(u64, [u64; N])], shares: [u32; N]) -> PauseTimes {
+    let after = |(millis, micros): &(u64, [u64; N])| AfterPause {
+        pause: Duration::from_millis(*millis),
+        quantiles: shares.into_iter().zip(micros.map(Duration::from_micros)).collect(),
     };
     PauseTimes(pauses.iter().map(after).collect())
 }
@@ -185,9 +214,10 @@ mod tests {
         for times in [&[(0, 3), (1000, 2)][..], &[(0, 3), (1000, 1_000_001)]] {
             assert_eq!(refused(vec![after(0, times)]), Some(HostTimesError::Times), "{times:?}");
         }
-        let HostTimes { kernel, client, server } = HostTimes::quiet();
-        assert!([kernel, client, server].iter().all(|times| refused(times.pauses().to_vec()).is_none()));
+        let HostTimes { kernel, client, opening, server } = HostTimes::quiet();
+        assert!([kernel, client, opening, server].iter().all(|times| refused(times.pauses().to_vec()).is_none()));
         let half = after(0, &[(0, 10), (500, 20), (1000, 40)]);
         assert_eq!([0, 250, 500, 750, 1000].map(|share| half.at(share)), [10, 15, 20, 30, 40].map(micros));
+        assert_eq!(half.mean(), Duration::from_nanos(22_500));
     }
 }

@@ -56,8 +56,10 @@ fn listen_to_hosts(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
         run.progress.keep(&format!("no program is listened to: {}", gap.reason));
     }
     answers.extend([measurement.hosts]);
-    let [kernels, clients, servers] = answers.counts();
-    run.progress.keep(&format!("{kernels} answers of kernels, {clients} of clients and {servers} of servers"));
+    let [kernels, clients, openings, servers] = answers.counts();
+    run.progress.keep(&format!(
+        "{kernels} answers of kernels, {clients} of clients, {openings} by opening connections, and {servers} of servers"
+    ));
     run.progress.finish();
     writeln!(std::io::stdout().lock(), "{}", host_times::format(&answers.host_times()).trim_end())?;
     Ok(ExitCode::SUCCESS)

@@ -41,7 +41,7 @@ use super::workload::Workload;
 use super::{PageLoad, Recursion};
 use farhop_results::Architecture;
 pub use farhop_scenario::PrefetchSide;
-use farhop_scenario::{CONNECT_BYTES, DirectionConfig, Dns, HttpConfig, HttpVersion, QueueLimit, Scenario};
+use farhop_scenario::{CONNECT_BYTES, DirectionConfig, Dns, HostTimes, HttpConfig, HttpVersion, QueueLimit, Scenario};
 use farhop_units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -237,9 +237,10 @@ impl Parameters {
         Habits::of(&self.tcp).waking.to_duration()
     }
 
-    /// What a program takes to read what arrives, if it sleeps.
-    pub(crate) fn reading(&self) -> Duration {
-        if self.is_direct { self.program() } else { Duration::ZERO }
+    /// What the hosts take, if that is known: of TCP, if no box is between them and they take any time.
+    pub(crate) fn host_times(&self) -> Option<&HostTimes> {
+        let is_known = self.is_direct && self.http != Http::Http3 && !self.program().is_zero();
+        is_known.then_some(&self.tcp.host_times)
     }
 
     /// Both ends keep to a set rate.

@@ -8,6 +8,7 @@
 use super::behind::Behind;
 use super::connection::{Connection, Content, Exchange, Kind, Packet, Side};
 use super::load::{Buffers, HEADERS, Load, Planned};
+use super::program::Program;
 use super::progress::Trigger;
 use super::ticks::Ticks;
 use super::wire::ends;
@@ -31,6 +32,8 @@ pub(crate) struct Call {
     /// When the host's name was known.
     pub(crate) dialled: Ticks,
     pub(crate) connected: Ticks,
+    /// What the program takes until it dials.
+    waking: Ticks,
     /// When requests could go; never so far.
     pub(crate) ready: Ticks,
     /// Since when it is idle, if it is.
@@ -55,6 +58,7 @@ impl Call {
             at,
             dialled: at,
             connected: at,
+            waking: Ticks::ZERO,
             ready: Ticks::NEVER,
             rested: at,
             tls_done: 0,
@@ -99,7 +103,15 @@ impl Load<'_> {
     pub(crate) fn open(&mut self, host: usize) -> Ticks {
         let place = self.open_place(host);
         let now = self.now;
-        let due = now.max(self.resolve(host)) + self.waking(place);
+        let begins = now.max(self.resolve(host));
+        let due = if self.parameters.host_times().is_none() {
+            begins + self.waking(place)
+        } else if begins > now {
+            begins + Program::opening()
+        } else {
+            self.programs[Side::Client as usize].opens(now).unwrap_or(now)
+        };
+        self.buffers.calls[place].waking = due.since(begins);
         if due > now {
             self.plan(due, Planned::Dial { place });
         } else {
@@ -159,10 +171,10 @@ impl Load<'_> {
 
     /// The handshake begins, and that with the box near the client, if one answers.
     pub(crate) fn dial(&mut self, place: usize) {
-        let (clock, waking) = (self.clock(), self.waking(place));
+        let clock = self.clock();
         let call = &mut self.buffers.calls[place];
         // The program's time is the handshake's, not that of the name.
-        (call.dialled, call.connected) = (clock.since(waking), clock);
+        (call.dialled, call.connected) = (clock.since(call.waking), clock);
         if !self.parameters.is_established {
             let ahead = Ticks::of(self.parameters.delays.ahead);
             if ahead > Ticks::ZERO {

@@ -76,7 +76,7 @@ impl End {
 
     /// An acknowledgement and data arrived. Returns how many bytes are newly in order.
     #[inline(always)]
-    pub(crate) fn take_in(&mut self, now: Ticks, program: &mut Program, packet: &Packet) -> u64 {
+    pub(crate) fn take_in(&mut self, now: Ticks, program: &mut Program<'_>, packet: &Packet) -> u64 {
         self.sender.note_heard(now);
         self.receiver.note_timestamp(packet.start, packet.sent);
         self.receiver.hear(&packet.ack, packet.payload == 0);
@@ -185,13 +185,13 @@ impl End {
         self.answering = at;
     }
 
-    /// Whether what the program has written leaves later, when its host lets it run.
-    pub(crate) fn writes_later(&mut self, now: Ticks) -> bool {
-        let waking = self.sender.habits.waking;
-        if waking > Ticks::ZERO {
-            self.answering = self.answering.min(now + waking);
+    /// Whether what the program has written leaves later, when its host lets it run: `then`, if that is known.
+    pub(crate) fn writes_later(&mut self, now: Ticks, then: Option<Ticks>) -> bool {
+        let then = then.unwrap_or(now + self.sender.habits.waking);
+        if then > now {
+            self.answering = self.answering.min(then);
         }
-        waking > Ticks::ZERO
+        then > now
     }
 
     /// Something is to be answered.

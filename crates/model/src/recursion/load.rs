@@ -152,7 +152,7 @@ pub(crate) struct Load<'a> {
     /// Time that was skipped.
     pub(crate) skipped: Ticks,
     /// The client's and the server's.
-    pub(crate) programs: [Program; 2],
+    pub(crate) programs: [Program<'a>; 2],
     pub(crate) down: Route,
     pub(crate) up: Route,
     /// Propagation delay both ways.
@@ -209,7 +209,7 @@ impl<'a> Load<'a> {
             buffers,
             now: Ticks::ZERO,
             skipped: Ticks::ZERO,
-            programs: [Program::new(Ticks::of(parameters.reading())); 2],
+            programs: parameters.host_times().map(Program::both).unwrap_or_default(),
             rtt: down.delay() + up.delay(),
             mss: parameters.tcp.mss.get(),
             turns: parameters.turns(),

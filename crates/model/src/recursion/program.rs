@@ -1,20 +1,26 @@
-//! When the program at one end reads what arrives: some time after it from sleep, at once while its processor is still awake.
+//! When the program at one end reads what arrives, answers, or opens a connection: some time after it from sleep, soon while its processor is still awake.
 
 use super::ticks::Ticks;
-use farhop_scenario::PROGRAM_STAYS_AWAKE;
+use farhop_scenario::{HostTimes, PROGRAM_AT_WORK, PROGRAM_OPENS, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PauseTimes};
+use std::time::Duration;
 
 /// The program that has all connections of one end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Program {
-    /// What it takes from sleep.
-    waking: Ticks,
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Program<'a> {
+    /// What it takes from sleep until it has done something, and until it has opened a connection, by how long it has not run; none if it reads at once.
+    times: Option<[&'a PauseTimes; 2]>,
     /// When it ran last, or will next.
     runs: Option<Ticks>,
+    /// What woke it last.
+    woken: Option<Ticks>,
+    /// When it has opened a connection for what it reads, if it has slept and has opened none since.
+    first_opens: Option<Ticks>,
 }
 
-impl Program {
-    pub(crate) fn new(waking: Ticks) -> Self {
-        Self { waking, runs: None }
+impl<'a> Program<'a> {
+    /// The client's and the server's on hosts that take so long.
+    pub(crate) fn both(times: &'a HostTimes) -> [Self; 2] {
+        [&times.client, &times.server].map(|takes| Self { times: Some([takes, &times.opening]), ..Self::default() })
     }
 
     /// When it reads what arrives now.
@@ -22,21 +28,100 @@ impl Program {
     pub(crate) fn reads(&mut self, now: Ticks) -> Ticks {
         let runs = match self.runs {
             Some(runs) if now <= runs + Ticks::of(PROGRAM_STAYS_AWAKE) => runs.max(now),
-            _ => now + self.waking,
+            _ => self.wakes(now),
         };
         self.runs = Some(runs);
         runs
     }
+
+    #[inline(never)]
+    fn wakes(&mut self, now: Ticks) -> Ticks {
+        let Some(times) = self.times else { return now };
+        let pause = self.runs.map(|runs| now.since(runs).to_duration());
+        let [runs, opens] = times.map(|takes| now + Ticks::of(takes.after(pause).mean()));
+        (self.woken, self.first_opens) = (Some(now), Some(opens));
+        runs
+    }
+
+    /// When what it does about something that happens now leaves, if it takes a time of its own.
+    pub(crate) fn answers(&mut self, now: Ticks) -> Option<Ticks> {
+        self.times?;
+        let reads = self.reads(now);
+        // What it takes from sleep is all that it takes.
+        let at_work = if self.woken == Some(now) { Ticks::ZERO } else { middle(PROGRAM_AT_WORK) };
+        self.runs = Some((reads + Ticks::of(PROGRAM_WRITES)).max(now + at_work));
+        self.runs
+    }
+
+    /// When it has opened a connection for something that happens now, one after the other, if it takes a time of its own.
+    pub(crate) fn opens(&mut self, now: Ticks) -> Option<Ticks> {
+        self.times?;
+        let runs = self.runs.unwrap_or(now);
+        self.runs = Some(match self.first_opens.take().filter(|_| runs >= now) {
+            Some(opens) => opens.max(runs),
+            None => runs.max(now) + Self::opening(),
+        });
+        self.runs
+    }
+
+    /// What it takes to open a connection when it is awake.
+    pub(crate) fn opening() -> Ticks {
+        middle(PROGRAM_OPENS)
+    }
+}
+
+fn middle([least, most]: [Duration; 2]) -> Ticks {
+    Ticks::of((least + most) / 2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farhop_scenario::AfterPause;
+
+    const fn at(micros: u64) -> Ticks {
+        Ticks::from_micros(micros)
+    }
+
+    /// After pauses of no time, and of more than 10 ms.
+    fn times(micros: [u64; 2]) -> PauseTimes {
+        let after = |(millis, micros): (u64, u64)| AfterPause {
+            pause: Duration::from_millis(millis),
+            quantiles: vec![(0, Duration::ZERO), (PauseTimes::ALL, Duration::from_micros(2 * micros))],
+        };
+        PauseTimes::new([0, 10].into_iter().zip(micros).map(after).collect()).expect("in order")
+    }
 
     #[test]
     fn what_comes_while_it_is_awake_is_read_at_once() {
-        let mut program = Program::new(Ticks::from_micros(200));
-        let reads = [0, 100, 300, 1300, 2301].map(|micros| program.reads(Ticks::from_micros(micros)));
-        assert_eq!(reads, [200, 200, 300, 1300, 2501].map(Ticks::from_micros));
+        let (takes, opens) = (times([200, 300]), times([500, 700]));
+        let mut program = Program { times: Some([&takes, &opens]), ..Program::default() };
+        let reads = [0, 100, 300, 1300, 2301, 20_000].map(|micros| program.reads(at(micros)));
+        assert_eq!(reads, [300, 300, 300, 1300, 2501, 20_300].map(at), "it had never run, and sleeps again in the end");
+        let mut none = Program::default();
+        assert_eq!(([none.reads(at(0)), none.reads(at(9000))], none.answers(at(9000))), ([at(0), at(9000)], None));
+        assert_eq!(none.opens(at(9000)), None);
+    }
+
+    #[test]
+    fn it_answers_what_woke_it_then_and_what_comes_later_soon() {
+        let (takes, opens) = (times([200, 300]), times([500, 700]));
+        let mut program = Program { times: Some([&takes, &opens]), ..Program::default() };
+        let answers = [0, 100, 1000].map(|micros| program.answers(at(micros)));
+        assert_eq!(answers, [at(303), at(306), at(1000) + middle(PROGRAM_AT_WORK)].map(Some));
+        program.reads(at(5000));
+        assert_eq!(program.answers(at(5000)), Some(at(5203)), "it is woken once");
+    }
+
+    #[test]
+    fn it_opens_the_first_connection_for_what_it_reads_later_than_it_answers() {
+        let (takes, opens) = (times([200, 300]), times([500, 700]));
+        let mut program = Program { times: Some([&takes, &opens]), ..Program::default() };
+        assert_eq!(program.opens(at(1000)), Some(at(1000) + Program::opening()), "of its own accord");
+        program.reads(at(5000));
+        assert_eq!(program.opens(at(5000)), Some(at(5500)));
+        assert_eq!(program.opens(at(5000)), Some(at(5500) + Program::opening()));
+        program.reads(at(9000));
+        assert_eq!(program.opens(at(9900)), Some(at(9900) + Program::opening()), "it had read that before");
     }
 }

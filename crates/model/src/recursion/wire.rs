@@ -145,7 +145,8 @@ impl Load<'_> {
 
     /// Sends what a program has written, at once or when it gets to it; which of both.
     pub(crate) fn run_program(&mut self, place: usize, side: Side) -> bool {
-        let is_later = self.buffers.connections[place].end(side).writes_later(self.now);
+        let then = self.programs[side as usize].answers(self.now);
+        let is_later = self.buffers.connections[place].end(side).writes_later(self.now, then);
         if is_later {
             self.set_timer(place, side);
         } else {
@@ -296,10 +297,17 @@ impl Load<'_> {
         let request = self.parameters.request(self.workload, object);
         let response = self.parameters.response(self.workload, object);
         let exchange = Exchange { content: Content::Object(object), request, response };
-        let written = self.now + self.waking(call);
-        let is_behind = self.parameters.delays.ahead.is_zero() && dials.is_some_and(|dials| dials <= written);
-        if is_behind && written > self.now {
-            return self.plan(written, Planned::Write { call, exchange });
+        if self.parameters.delays.ahead.is_zero()
+            && let Some(dials) = dials
+        {
+            let ran = self.programs[Side::Client as usize];
+            let answers = self.programs[Side::Client as usize].answers(self.now);
+            let written = answers.unwrap_or(self.now + self.waking(call));
+            if dials <= written && written > self.now {
+                return self.plan(written, Planned::Write { call, exchange });
+            }
+            // It is asked for as if nothing was dialled.
+            self.programs[Side::Client as usize] = ran;
         }
         let has_left = self.ask_over(call, exchange);
         if has_left && self.buffers.connections[call].is_up {

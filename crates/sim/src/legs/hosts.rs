@@ -76,7 +76,7 @@ impl Hosts {
         let programs = &mut programs[side as usize];
         while programs.len() <= number {
             let random = self.random.split(OF_PROGRAMS - side as u64).split(programs.len() as u64);
-            programs.push(Program::new(times.clone(), random));
+            programs.push(Program::new(times.clone(), self.times.opening.clone(), random));
         }
         Some(does(&mut programs[number], now))
     }
@@ -181,7 +181,7 @@ mod tests {
             quantiles: [0, PauseTimes::ALL].map(|share| (share, Duration::from_micros(micros))).to_vec(),
         };
         let times = |micros| PauseTimes::new(vec![always(micros)]).expect("in order");
-        let host_times = HostTimes { kernel: times(10), client: times(100), server: times(300) };
+        let host_times = HostTimes { kernel: times(10), client: times(100), opening: times(200), server: times(300) };
         let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
         let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
         let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());
@@ -190,6 +190,10 @@ mod tests {
             let answers = hosts.answers(now, direct, side).expect("no box is between them");
             assert_eq!(answers, now + Duration::from_micros(micros) + PROGRAM_WRITES, "{side:?}");
         }
+        let later = now + Duration::from_secs(1);
+        let read = hosts.reads(later, direct, Side::Near).expect("no box is between them");
+        assert_eq!(read, later + Duration::from_micros(100));
+        assert_eq!(hosts.opens(read, direct, Side::Near), Some(later + Duration::from_micros(200)));
     }
 
     #[test]
