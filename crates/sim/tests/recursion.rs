@@ -196,13 +196,7 @@ fn one_cubic_flow_takes_as_long_as_in_the_simulator() {
 
 #[test]
 fn one_bbr_flow_takes_as_long_as_in_the_simulator() {
-    let linux = check(single_flows(4000..4200, &["bbr"], SEEDS_OF_BBR));
-    // Over a way up of 36 kbit/s three courses differ by up to 11 %. Where the hosts' milliseconds begin decides, by the round trip that the receiver
-    // measures; the model, which keeps to the middle of these, takes the course of one load in ten (206 of 2000).
-    let (of_milliseconds, others): (Vec<_>, Vec<_>) =
-        linux.iter().partition(|case| case.assignments.iter().any(|text| text == "page.size=52386 B"));
-    assert!(others.into_iter().all(Compared::is_close));
-    assert!(of_milliseconds.len() == 1 && of_milliseconds[0].error().abs() < 0.075);
+    assert!(check(single_flows(4000..4200, &["bbr"], SEEDS_OF_BBR)).iter().all(Compared::is_close));
 }
 
 #[test]
