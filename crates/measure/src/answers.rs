@@ -27,6 +27,8 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_millis(1);
 /// And no program.
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
+/// Behind packets that came later it may be one of these that names what a connection is opened for.
+const LONGEST_OPENING: Duration = Duration::from_millis(2);
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
 /// Pauses before a packet that are told from each other, in ms, and such of programs, which sleep after one.
@@ -378,7 +380,10 @@ impl Host {
         if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
             self.asked = wakes();
         }
-        self.woken = wakes().filter(|_| end.asks(kind)).or(self.woken);
+        if end.asks(kind) {
+            let may_name = |woken: &Asked| now.since(woken.from) <= LONGEST_OPENING;
+            self.woken = wakes().or(self.woken.filter(may_name));
+        }
     }
 
     /// One of its packets is at the link. The program's answer, if it is one.
@@ -588,6 +593,9 @@ mod tests {
         assert_eq!(openings(&heard[..1], &[(500, SYN), (1100, SYN)]), [], "it was awake");
         assert_eq!(openings(&heard, &[(31_100, 252), (31_200, SYN)]), [], "it has done something since");
         assert_eq!(openings(&heard, &[(42_000, SYN)]), [], "it waited for something else");
+        let train: Vec<_> = (0..30).map(|number| (31_000 + 120 * number, 1500)).collect();
+        let after = |count: usize| openings(&[&heard[..1], &train[..count]].concat(), &[(34_500, SYN)]);
+        assert_eq!([after(16), after(20)], [one(30_000, 3500), Vec::new()], "what comes later may be what names it");
         let acknowledged = [(1000, SYN), (31_000, 1500), (31_100, 52)];
         assert_eq!(openings(&acknowledged, &sent), [], "nobody knows whether it was told more");
         let both = programs((&heard[..2], &[(1100, 252), (31_200, SYN), (31_300, 252)]));

@@ -63,6 +63,8 @@ const SEEDS: Seeds = [9, 151];
 const SEEDS_OF_LONG: Seeds = [9, 9];
 /// In which of seven phases BBR's cycle begins is drawn, in the model too; so many seeds show what each makes of a load, and more where they differ.
 const SEEDS_OF_BBR: Seeds = [25, 151];
+/// And so many clients what the model draws.
+const DRAWS: u64 = 75;
 /// As close as the model has to be.
 const CLOSE: f64 = 0.005;
 
@@ -115,15 +117,16 @@ fn predicted(scenario: &Scenario, assignments: &[String]) -> (f64, u64) {
     (model, load.late_acks)
 }
 
-/// The model draws BBR's phases by its clock, once, where seeds are many: the middle of what it says of clients that take some microseconds longer.
+/// The model draws BBR's phases by its clock, once, where seeds are many: the middle of what it says of clients that are some microseconds nearer or further.
 fn middle_draw(scenario: &Scenario, assignments: &[String]) -> (f64, u64) {
     let draw = |number: u64| {
         let mut later = scenario.clone();
-        // Which is as far as one draw is from the next.
+        // Which is as far as one draw is from the next, and none on average.
+        later.link.down.delay -= Duration::from_micros(DRAWS - 1);
         later.wan.down.delay += Duration::from_micros(2 * number);
         predicted(&later, assignments)
     };
-    let mut draws: Vec<(f64, u64)> = (0..75).map(draw).collect();
+    let mut draws: Vec<(f64, u64)> = (0..DRAWS).map(draw).collect();
     draws.sort_by(|one, other| one.0.total_cmp(&other.0));
     draws[draws.len() / 2]
 }

@@ -71,7 +71,8 @@ impl Program {
     pub fn opens(&mut self, now: Instant) -> Instant {
         let reads = self.runs >= now;
         self.runs = match self.first_opens.take().filter(|_| reads) {
-            Some(opens) => opens.max(self.runs),
+            // No sooner than any behind what it has read since.
+            Some(opens) => opens.max(self.runs + PROGRAM_OPENS[0]),
             None => self.runs.max(now) + draw(&mut self.dice, PROGRAM_OPENS),
         };
         self.runs
@@ -161,11 +162,30 @@ mod tests {
             let spans = [first.since(at(5000)), second.since(first), third.since(second)].map(|span| span.as_micros());
             assert!((10..36).contains(&alone) && (50..150).contains(&spans[0]), "{alone} {spans:?}");
             assert!(reads < first && spans[1..].iter().all(|span| (10..36).contains(span)), "{spans:?}");
-            // What it reads later, awake, is found at once.
-            program.reads(at(9000));
-            let read = program.reads(at(9500));
-            let awake = program.opens(read + Duration::from_micros(1)).since(at(9500)).as_micros();
-            assert!((11..37).contains(&awake), "{awake}");
+            // What it reads later, awake, takes no longer for that, and no less than any.
+            for late in [0, 1] {
+                let begins = 20_000 * (late + 1);
+                program.reads(at(begins));
+                let read = program.reads(at(begins + 500));
+                let awake = program.opens(read + Duration::from_micros(late)).since(at(begins + 500)).as_micros();
+                assert!((10..37).contains(&awake), "{awake}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_connection_takes_what_was_measured_after_that_pause() {
+        let after = |millis, micros: u64| AfterPause {
+            pause: Duration::from_millis(millis),
+            quantiles: [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec(),
+        };
+        let [takes, opening] = [[100, 200], [300, 500]]
+            .map(|[short, long]| PauseTimes::new(vec![after(0, short), after(30, long)]).expect("in order"));
+        for (pause_ms, micros) in [(29, 300), (31, 500)] {
+            let mut program = Program::new(takes.clone(), opening.clone(), Stream::new(1, 1));
+            let wakes = program.answers(at(1000)) + Duration::from_millis(pause_ms);
+            let reads = program.reads(wakes);
+            assert_eq!(program.opens(reads), wakes + Duration::from_micros(micros));
         }
     }
 

@@ -239,7 +239,7 @@ impl Parameters {
 
     /// What the hosts take, if that is known: of TCP, if no box is between them and they take any time.
     pub(crate) fn host_times(&self) -> Option<&HostTimes> {
-        let is_known = self.is_direct && self.http != Http::Http3 && !self.program().is_zero();
+        let is_known = self.is_direct && !self.is_established && self.http != Http::Http3 && !self.program().is_zero();
         is_known.then_some(&self.tcp.host_times)
     }
 

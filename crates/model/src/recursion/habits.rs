@@ -60,7 +60,7 @@ pub(crate) struct Habits {
     pub(crate) batches: bool,
     /// How long a host takes to answer an acknowledgement with data: what interrupts, wake-ups and queues take on average.
     pub(crate) reaction: Ticks,
-    /// And how long a program takes on average to connect, ask or answer.
+    /// And how long a program takes on average to connect, ask or answer where that is not told ([`super::program`]).
     pub(crate) waking: Ticks,
     /// The timeout is kept in [`jiffies`], and timers run out with them, not to the nanosecond.
     pub(crate) has_jiffies: bool,

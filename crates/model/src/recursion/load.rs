@@ -340,6 +340,10 @@ impl<'a> Load<'a> {
             Planned::Write { call, exchange } => {
                 self.speak_near(call);
                 let place = self.write_request(call, exchange);
+                let is_next = |plan: &Plan| matches!(plan.what, Planned::Write { call: next, .. } if next == call);
+                if self.buffers.plans.front().is_some_and(|next| next.due <= self.now && is_next(next)) {
+                    return;
+                }
                 self.flush(place, Side::Client);
             }
             Planned::Hello { place } => self.say_hello(place),

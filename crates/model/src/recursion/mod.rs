@@ -18,10 +18,10 @@
 //! **What is exact.** All of it but the list below: single flows agree with this project's simulator to a nanosecond or two
 //! (`crates/sim/tests/recursion.rs`), with ns-3 to 0.0001 % (`tests/ns3.rs`). What repeats exactly is skipped exactly. Between Linux's hosts
 //! the same holds but for what nobody can know: when a host's clock ticks and how long it takes to answer. Both are taken to be what they are
-//! in the middle of all cases ([`jiffies`], [`habits`]).
+//! in the middle of all cases, or their mean ([`jiffies`], [`habits`], [`program`]).
 //!
 //! **What is approximate.** Where queues overflow, a packet that a nanosecond decides about may make the rest of the load another one:
-//! nine in ten cases of its grids agree with the simulator to 3 %, a few differ by a third (`crates/sim/tests/repair.rs`). Beyond 131,072 segments what does
+//! nine in ten cases of its grids agree with the simulator to some per cent, a few differ by a quarter (`crates/sim/tests/repair.rs`). Beyond 131,072 segments what does
 //! not repeat exactly is extrapolated at the rates of the last 65,536 or two round trips, once those no longer grow. Events of one instant on several connections may be taken
 //! in another order than a host takes them, which parallel loads amplify: 0.01 % on average, 2 % over ways up of 30 kbit/s. Expected losses
 //! ([`Recursion::load_with_losses`]) are means over loads in rounds, added. HTTP/3 is TCP with QUIC's handshake, packets, pace and delays of

@@ -11,6 +11,8 @@ pub(crate) struct Program<'a> {
     times: Option<[&'a PauseTimes; 2]>,
     /// When it ran last, or will next.
     runs: Option<Ticks>,
+    /// Time that was skipped since.
+    rested: Ticks,
     /// What woke it last.
     woken: Option<Ticks>,
     /// When it has opened a connection for what it reads, if it has slept and has opened none since.
@@ -27,17 +29,22 @@ impl<'a> Program<'a> {
     #[inline(always)]
     pub(crate) fn reads(&mut self, now: Ticks) -> Ticks {
         let runs = match self.runs {
-            Some(runs) if now <= runs + Ticks::of(PROGRAM_STAYS_AWAKE) => runs.max(now),
+            Some(runs) if now + self.rested <= runs + Ticks::of(PROGRAM_STAYS_AWAKE) => runs.max(now),
             _ => self.wakes(now),
         };
-        self.runs = Some(runs);
+        (self.runs, self.rested) = (Some(runs), Ticks::ZERO);
         runs
+    }
+
+    /// So much time is skipped in which it does nothing.
+    pub(crate) fn rest(&mut self, span: Ticks) {
+        self.rested += span;
     }
 
     #[inline(never)]
     fn wakes(&mut self, now: Ticks) -> Ticks {
         let Some(times) = self.times else { return now };
-        let pause = self.runs.map(|runs| now.since(runs).to_duration());
+        let pause = self.runs.map(|runs| (now.since(runs) + self.rested).to_duration());
         let [runs, opens] = times.map(|takes| now + Ticks::of(takes.after(pause).mean()));
         (self.woken, self.first_opens) = (Some(now), Some(opens));
         runs
@@ -57,10 +64,9 @@ impl<'a> Program<'a> {
     pub(crate) fn opens(&mut self, now: Ticks) -> Option<Ticks> {
         self.times?;
         let runs = self.runs.unwrap_or(now);
-        self.runs = Some(match self.first_opens.take().filter(|_| runs >= now) {
-            Some(opens) => opens.max(runs),
-            None => runs.max(now) + Self::opening(),
-        });
+        let opened = runs.max(now) + Self::opening();
+        let first = self.first_opens.take().filter(|_| runs >= now);
+        (self.runs, self.rested) = (Some(first.map_or(opened, |first| first.max(opened))), Ticks::ZERO);
         self.runs
     }
 
@@ -87,7 +93,10 @@ mod tests {
     fn times(micros: [u64; 2]) -> PauseTimes {
         let after = |(millis, micros): (u64, u64)| AfterPause {
             pause: Duration::from_millis(millis),
-            quantiles: vec![(0, Duration::ZERO), (PauseTimes::ALL, Duration::from_micros(2 * micros))],
+            // Their mean is none of their quantiles.
+            quantiles: [(0, 0), (500, micros / 2), (PauseTimes::ALL, 3 * micros)]
+                .map(|(share, micros)| (share, Duration::from_micros(micros)))
+                .to_vec(),
         };
         PauseTimes::new([0, 10].into_iter().zip(micros).map(after).collect()).expect("in order")
     }
@@ -101,6 +110,16 @@ mod tests {
         let mut none = Program::default();
         assert_eq!(([none.reads(at(0)), none.reads(at(9000))], none.answers(at(9000))), ([at(0), at(9000)], None));
         assert_eq!(none.opens(at(9000)), None);
+    }
+
+    #[test]
+    fn it_sleeps_through_what_is_skipped() {
+        let (takes, opens) = (times([200, 300]), times([500, 700]));
+        let mut program = Program { times: Some([&takes, &opens]), ..Program::default() };
+        program.reads(at(0));
+        program.rest(at(20_000));
+        assert_eq!([400, 500].map(|micros| program.reads(at(micros))), [at(700), at(700)]);
+        assert_eq!(program.reads(at(3000)), at(3200), "that is over");
     }
 
     #[test]
@@ -123,5 +142,8 @@ mod tests {
         assert_eq!(program.opens(at(5000)), Some(at(5500) + Program::opening()));
         program.reads(at(9000));
         assert_eq!(program.opens(at(9900)), Some(at(9900) + Program::opening()), "it had read that before");
+        program.reads(at(20_000));
+        program.reads(at(20_950));
+        assert_eq!(program.opens(at(20_950)), Some(at(20_950) + Program::opening()), "it was awake all the time");
     }
 }

@@ -326,10 +326,31 @@ mod tests {
             sender.window.size = 34 * MSS;
             sender.note_freed(10 * MSS);
             assert!(!sender.resumes(), "nobody was stopped");
-            sender.buffer.unwrap().most
+            let most = sender.buffer.unwrap().most;
+            // A third is free now: that is over.
+            (sender.acknowledged, sender.window.size) = (sender.next, 80 * MSS);
+            sender.note_freed(10 * MSS);
+            sender.resumes();
+            let before = sender.buffer.unwrap().most;
+            sender.window.size = 120 * MSS;
+            sender.note_freed(10 * MSS);
+            assert_eq!((sender.resumes(), sender.buffer.unwrap().most), (false, before));
+            most
         };
         let all = [(30, false), (30, true), (16, false)].map(|(segments, opens)| most_after(segments, opens));
         assert_eq!(all, [34 * 4608, 46_080, 46_080]);
+    }
+
+    #[test]
+    fn who_was_stopped_is_not_asked_for_when_it_has_gone_on() {
+        let mut sender = sender(10, 64_512);
+        send_all(&mut sender);
+        assert!(sender.has_stopped());
+        (sender.acknowledged, sender.window.size) = (sender.next, 200 * MSS);
+        sender.note_freed(10 * MSS);
+        send_all(&mut sender);
+        let buffer = sender.buffer.unwrap();
+        assert!(!buffer.has_stopped && !buffer.is_short, "its first write was over when it was stopped");
     }
 
     #[test]

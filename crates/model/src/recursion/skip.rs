@@ -373,6 +373,8 @@ impl Load<'_> {
     /// Time passes without anything being done in it.
     pub(crate) fn pass(&mut self, span: Ticks) {
         self.skipped += span;
+        // The client reads meanwhile.
+        self.programs[Side::Server as usize].rest(span);
         for connection in self.buffers.connections.iter_mut().filter(|connection| connection.open) {
             connection.client.receiver.set_skipped(self.skipped);
             connection.server.receiver.set_skipped(self.skipped);

@@ -4,7 +4,7 @@ use super::browser::{Action, Limits};
 use super::connection::{Content, Exchange, Kind, Packet, Side, Turns};
 use super::end::End;
 use super::habits::Habits;
-use super::load::{HEADERS, Load, Making, Mode, Planned};
+use super::load::{HEADERS, Load, Making, Mode, Plan, Planned};
 use super::parameters::{Control, FLOW_HEADERS, Http, Parameters};
 use super::progress::{Cause, Trigger};
 use super::receiver::{Ack, Receiver, UNSCALED};
@@ -302,7 +302,10 @@ impl Load<'_> {
         {
             let ran = self.programs[Side::Client as usize];
             let answers = self.programs[Side::Client as usize].answers(self.now);
-            let written = answers.unwrap_or(self.now + self.waking(call));
+            // All that is asked for over one connection leaves with the first.
+            let is_ours = |plan: &&Plan| matches!(plan.what, Planned::Write { call: other, .. } if other == call);
+            let planned = self.buffers.plans.iter().find(is_ours).map(|plan| plan.due);
+            let written = planned.or(answers).unwrap_or(self.now + self.waking(call));
             if dials <= written && written > self.now {
                 return self.plan(written, Planned::Write { call, exchange });
             }

@@ -26,7 +26,8 @@ fn connections(load: &Load) -> usize {
 #[test]
 fn the_demos_take_as_long_as_on_linux() {
     for (name, measured) in [("demo", 6.04), ("demo-http10", 48.9)] {
-        let simulated = page_load(&simulate(&scenario(name, &[]), 1));
+        // Which of the demo's connections is free first is a matter of half a millisecond: one load in four takes a round trip less.
+        let simulated = page_load(&simulate(&scenario(name, &["run.runs=31"]), 1));
         println!("{name}: simulated {simulated:.3} s, measured {measured} s");
         assert!((simulated / measured - 1.0).abs() < 0.02, "{name}: simulated {simulated} s, measured {measured} s");
     }
