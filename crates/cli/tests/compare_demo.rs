@@ -77,8 +77,8 @@ fn this_machines_hosts_are_listened_to_and_simulated() {
         (String::from_utf8(output.stdout).expect("text"), told)
     };
     let link = ["--set", "link.down.rate=5 Mbit/s", "--set", "link.down.delay=20 ms", "--set", "link.up.delay=20 ms"];
-    let listen = ["measure", "demo", "--host-times", "--set", "run.runs=1", "--set", "http.connections=1"];
-    let (table, told) = farhop(&[&listen[..], &link[..]].concat());
+    let one = ["--set", "run.runs=1", "--set", "http.connections=1"];
+    let (table, told) = farhop(&[&["measure", "demo", "--host-times"], &one[..], &link[..]].concat());
     let times = farhop_scenario::host_times::parse(&table).expect("a table");
     // A thousand full packets, every other one of them acknowledged at once, and each acknowledgement lets two go; then 28 objects, one by one.
     let line = told.lines().find(|line| line.contains("answers of kernels")).expect("it is told what was heard");
@@ -94,9 +94,10 @@ fn this_machines_hosts_are_listened_to_and_simulated() {
     assert!(0 < least && least < middle && middle < most && most <= 1_000_000, "{table}");
     assert_ne!(after(&times), after(&farhop_scenario::HostTimes::quiet()));
     let given = format!("tcp.host_times={table}");
-    let simulate = ["simulate", "demo", "--json", "--set", "run.architectures=direct", "--set", "run.runs=1"];
+    let simulate = ["simulate", "demo", "--json", "--set", "run.architectures=direct"];
     let load = |more: &[&str]| {
-        let results: Value = serde_json::from_str(&farhop(&[&simulate[..], more].concat()).0).expect("one JSON object");
+        let told = farhop(&[&simulate[..], &one[..], &link[..], more].concat()).0;
+        let results: Value = serde_json::from_str(&told).expect("one JSON object");
         page_load_s(&results, "direct", "simulated", "cold")
     };
     let (quiet, here) = (load(&[]), load(&["--set", &given]));
