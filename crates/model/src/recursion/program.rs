@@ -64,9 +64,12 @@ impl<'a> Program<'a> {
     pub(crate) fn opens(&mut self, now: Ticks) -> Option<Ticks> {
         self.times?;
         let runs = self.runs.unwrap_or(now);
-        let opened = runs.max(now) + Self::opening();
-        let first = self.first_opens.take().filter(|_| runs >= now);
-        (self.runs, self.rested) = (Some(first.map_or(opened, |first| first.max(opened))), Ticks::ZERO);
+        let opened = match self.first_opens.take().filter(|_| runs >= now) {
+            // No sooner than any behind what it has read since.
+            Some(opens) => opens.max(runs + Ticks::of(PROGRAM_OPENS[0])),
+            None => runs.max(now) + Self::opening(),
+        };
+        (self.runs, self.rested) = (Some(opened), Ticks::ZERO);
         self.runs
     }
 
@@ -144,6 +147,7 @@ mod tests {
         assert_eq!(program.opens(at(9900)), Some(at(9900) + Program::opening()), "it had read that before");
         program.reads(at(20_000));
         program.reads(at(20_950));
-        assert_eq!(program.opens(at(20_950)), Some(at(20_950) + Program::opening()), "it was awake all the time");
+        let least = Ticks::of(PROGRAM_OPENS[0]);
+        assert_eq!(program.opens(at(20_950)), Some(at(20_950) + least), "it was awake all the time");
     }
 }
