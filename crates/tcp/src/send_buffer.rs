@@ -162,12 +162,12 @@ impl SendBuffer {
         self.may_expand = self.lacks_room();
     }
 
-    /// Whether the application waits, and an acknowledgement may have changed that.
+    /// Whether room was asked for in vain, and an acknowledgement may have changed that.
     pub(crate) fn is_asked(&self) -> bool {
         self.may_expand && !self.pauses
     }
 
-    /// After everything was sent that may be since an acknowledgement: whether the application goes on; `window`, if that is not filled.
+    /// After everything was sent that may be since an acknowledgement: whether an application that waited goes on; `window`, if that is not filled.
     pub(crate) fn makes_room(&mut self, window: Option<Bytes>, filling: &Filling) -> bool {
         self.may_expand = false;
         if let Some(window) = window {
