@@ -25,7 +25,7 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
          emulated link: the median of three loads; where loads differ from run to run, the mean of {runs} or more with its 95 % confidence \
          interval, and errors are those of means. They differ with losses, and also where some lie more than 2 % apart without: hosts that \
          answer microseconds sooner or later find a small queue full or not. How long they take to get to packets at the link's pace is \
-         measured beside loads that differ, over a transfer that nothing disturbs, and how long programs take from sleep in those loads; the \
+         measured beside loads that differ, over a transfer that nothing disturbs, and how long programs, and kernels that have rested, take in those loads; the \
          simulator's hosts draw theirs from that, for other paces and points from a quiet machine's; which answer is late in which run is not \
          known. All points without losses \
          are simulated {} times or more, to see rare courses; those that differ are repeated until the interval of the mean is within {:.0} % of it measured, {runs} to \

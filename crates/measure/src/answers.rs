@@ -6,7 +6,10 @@
 //! an answer that is slower than the next packet counts as that one's: tails end at the pace.
 //!
 //! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
-//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several.
+//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several. So are
+//! kernels that had nothing to do for long, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
+//! a pause and lets data go. (What clients acknowledge then may wait for their programs, and so it may after short pauses that senders' programs, once
+//! there is room in a send buffer, are who sends.)
 
 use crate::MeasureError;
 use crate::session::{Session, Work};
@@ -34,9 +37,11 @@ const TOGETHER: Duration = Duration::from_micros(20);
 /// Pauses before a packet that are told from each other, in ms, and such of programs, which sleep after one.
 const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
 const SLEEPS_MS: [u64; 7] = [0, 3, 10, 30, 60, 120, 300];
-/// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of programs.
+/// After such a pause kernels are listened to in loads, too.
+const RESTED: Duration = Duration::from_millis(30);
+/// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of kernels that have rested and of programs.
 const FEWEST: usize = 50;
-const FEWEST_OF_PROGRAMS: usize = 10;
+const FEWEST_RESTED: usize = 10;
 /// The quantiles that are told, in thousandths.
 const SHARES: [u32; 15] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 970, 980, 990, 995, 999, PauseTimes::ALL];
 
@@ -59,6 +64,8 @@ pub struct HostAnswers {
 struct Answer {
     pause: Duration,
     takes: Duration,
+    /// It is data, and no acknowledgement.
+    sends_data: bool,
 }
 
 /// One of a program's.
@@ -213,9 +220,11 @@ impl HostAnswers {
         Self::of_packets((&link.inputs, &link.outputs), mss)
     }
 
-    /// Programs' in a load, by what entered and left its link between ends with full segments of so much payload.
-    pub(crate) fn of_programs(link: &LinkRecord, mss: Bytes) -> Self {
-        Self { kernels: Vec::new(), ..Self::of(link, mss) }
+    /// Programs' in a load, and those of kernels that have rested, by what entered and left its link between ends with full segments of so much payload.
+    pub(crate) fn of_load(link: &LinkRecord, mss: Bytes) -> Self {
+        let mut all = Self::of(link, mss);
+        all.kernels.retain(|answer| answer.sends_data && answer.pause >= RESTED);
+        all
     }
 
     fn of_packets((inputs, outputs): (&[Input], &[Output<Recorded>]), mss: Bytes) -> Self {
@@ -260,11 +269,12 @@ impl HostAnswers {
     pub fn host_times(&self) -> HostTimes {
         let quiet = HostTimes::quiet();
         let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
-        let kernel = by_pause(answers, &PAUSES_MS, (&quiet.kernel, FEWEST));
+        let kernel =
+            by_pause(answers, &PAUSES_MS, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_RESTED });
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
             let takes = answers.iter().map(|answer| (answer.slept, of_program(answer)));
-            by_pause(takes, &SLEEPS_MS, (quiet, FEWEST_OF_PROGRAMS))
+            by_pause(takes, &SLEEPS_MS, quiet, |_| FEWEST_RESTED)
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
@@ -300,7 +310,8 @@ impl ProgramAnswer {
 fn by_pause(
     answers: impl Iterator<Item = (Duration, Duration)>,
     pauses_ms: &[u64],
-    (known, fewest): (&PauseTimes, usize),
+    known: &PauseTimes,
+    fewest: impl Fn(Duration) -> usize,
 ) -> PauseTimes {
     let answers: Vec<(Duration, Duration)> = answers.collect();
     let pauses = pauses_ms.iter().copied().map(Duration::from_millis);
@@ -309,7 +320,7 @@ fn by_pause(
         let within = |(pause, _): &&(Duration, Duration)| (from..end).contains(pause);
         let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
         takes.sort_unstable();
-        (from, if takes.len() < fewest { Vec::new() } else { takes })
+        (from, if takes.len() < fewest(from) { Vec::new() } else { takes })
     });
     let heard: Vec<(Duration, Vec<Duration>)> = heard.collect();
     if heard.iter().all(|(_, takes)| takes.is_empty()) {
@@ -352,7 +363,8 @@ impl Host {
         let is_answer =
             matches!((question, kind), (Kind::Data, Kind::Acknowledgement) | (Kind::Acknowledgement, Kind::Data));
         if is_answer && takes <= LONGEST {
-            self.answer = Some((now, u32::from(kind == Kind::Data), Answer { pause, takes }));
+            let sends_data = kind == Kind::Data;
+            self.answer = Some((now, u32::from(sends_data), Answer { pause, takes, sends_data }));
         }
         ended
     }
@@ -440,7 +452,7 @@ mod tests {
     }
 
     fn answers(heard: &[(u64, u64)], sent: &[(u64, u64)]) -> Vec<(Duration, Duration)> {
-        of(&record(heard, sent)).kernels.into_iter().map(|Answer { pause, takes }| (pause, takes)).collect()
+        of(&record(heard, sent)).kernels.into_iter().map(|answer| (answer.pause, answer.takes)).collect()
     }
 
     #[test]
@@ -605,10 +617,10 @@ mod tests {
     #[test]
     fn programs_take_what_their_kernels_do_not() {
         let pause = micros(40_000);
-        let kernels = (0..100).map(|_| Answer { pause, takes: micros(20) }).collect();
+        let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), sends_data: true }).collect();
         let program = |takes, since| ProgramAnswer { slept: micros(39_000), takes: micros(takes), since };
         let delivered = |takes| program(takes, Since::Delivery { pause });
-        let enough = vec![delivered(50); FEWEST_OF_PROGRAMS];
+        let enough = vec![delivered(50); FEWEST_RESTED];
         let mut answers =
             HostAnswers { kernels, servers: enough.clone(), openings: enough.clone(), clients: enough[1..].to_vec() };
         let (times, quiet) = (answers.host_times(), HostTimes::quiet());
@@ -630,8 +642,34 @@ mod tests {
     }
 
     #[test]
+    fn in_loads_only_kernels_that_have_rested_and_let_data_go_are_listened_to() {
+        let (heard, sent) = ([52, 52, 52, 1500], [1500, 1500, 1500, 52]);
+        let times = [1000, 30_900, 61_000, 100_000];
+        let heard: Vec<_> = times.into_iter().zip(heard).collect();
+        let sent: Vec<_> = times.map(|time| time + 100).into_iter().zip(sent).collect();
+        let (inputs, outputs) = record(&heard, &sent);
+        let config = ChannelConfig::default();
+        let link = LinkRecord { config, seed: 1, inputs, outputs, end: at(200_000) };
+        let kernels = HostAnswers::of_load(&link, FULL - HEADER_BYTES).kernels;
+        assert_eq!(kernels.iter().map(|answer| answer.pause).collect::<Vec<_>>(), [Duration::MAX, micros(30_100)]);
+        let some = |count: usize, pause| vec![Answer { pause, takes: micros(500), sends_data: true }; count];
+        let (rested, quiet) = (micros(40_000), HostTimes::quiet());
+        let after = |count, pause| {
+            let kernels = some(count, pause);
+            HostAnswers { kernels, ..HostAnswers::default() }.host_times().kernel.after(Some(pause)).at(500)
+        };
+        assert_eq!(after(FEWEST_RESTED, rested), micros(500));
+        assert_eq!(after(FEWEST_RESTED - 1, rested), quiet.kernel.after(Some(rested)).at(500));
+        assert_eq!(after(FEWEST_RESTED, micros(20_000)), quiet.kernel.after(Some(micros(20_000))).at(500));
+    }
+
+    #[test]
     fn many_answers_have_quantiles_and_few_say_nothing() {
-        let one = |pause: u64, nanos: u64| Answer { pause: micros(pause), takes: Duration::from_nanos(nanos) };
+        let one = |pause: u64, nanos: u64| Answer {
+            pause: micros(pause),
+            takes: Duration::from_nanos(nanos),
+            sends_data: true,
+        };
         let heard = |kernels: Vec<Answer>| HostAnswers { kernels, ..HostAnswers::default() };
         let mut many = heard((0..=1000).map(|number| one(5000, 10_000 + number)).collect());
         many.extend([heard((1..FEWEST).map(|_| one(20_000, 1)).collect())]);

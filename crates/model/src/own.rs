@@ -192,10 +192,7 @@ mod tests {
     #[test]
     fn the_note_says_what_the_page_waits_for() {
         let direct = note_of("demo", Architecture::Direct).unwrap();
-        assert!(
-            direct.contains("12 round trips (2 handshake, 4 request, 1 discovery, 4 slow start, 1 receive window)"),
-            "{direct}"
-        );
+        assert!(direct.contains("12 round trips (1 handshake, 7 request, 2 slow start, 2 receive window)"), "{direct}");
         let accelerated = note_of("demo", Architecture::Accelerated).unwrap();
         assert!(accelerated.contains("1 round trip (1 request)"), "{accelerated}");
         for note in [&direct, &accelerated] {

@@ -55,8 +55,9 @@ fn case(number: u64, congestion: &[&str], page: &[&str]) -> Vec<String> {
 }
 
 /// When Linux's hosts tick and how fast they answer is the seed's; the model is compared with the middle of the first of these numbers of
-/// seeds, and of the second where the first are further apart than the model may be: the middle of nine may be as far off as they are. Where
-/// microseconds decide between several courses of a load, the model's takes one of them, and is compared with the middle of the seeds that do.
+/// seeds, and of the second where the first are further apart than the model may be, or from it: the middle of nine may be as far off as they
+/// are, and none of nine may do what one in five does. Where microseconds decide between several courses of a load, the model's takes one of
+/// them, and is compared with the middle of the seeds that do.
 type Seeds = [u32; 2];
 const SEEDS: Seeds = [9, 151];
 /// Of loads that take long.
@@ -88,18 +89,20 @@ impl Compared {
 }
 
 fn compare(name: &str, assignments: Vec<String>, seeds: Seeds) -> Option<Compared> {
-    let mut scenario: Scenario = open(name, &assignments).unwrap();
-    let mut simulated = |runs| {
+    let scenario: Scenario = open(name, &assignments).unwrap();
+    let simulated = |runs| {
+        let mut scenario = scenario.clone();
         scenario.run.runs = runs;
         let mut loads: Vec<f64> = simulate(&scenario, 1).loads.iter().map(|load| load.page_load_s).collect();
         loads.sort_by(f64::total_cmp);
         Some((loads.last()? / loads.first()? - 1.0, loads))
     };
-    let (spread, mut loads) = simulated(seeds[0])?;
-    if spread > CLOSE && seeds[1] > seeds[0] {
-        (_, loads) = simulated(seeds[1])?;
-    }
+    let (mut spread, mut loads) = simulated(seeds[0])?;
     let (mut model, mut late_acks) = predicted(&scenario, &assignments);
+    let is_far = (model / middle_of_course(&loads, model) - 1.0).abs() >= CLOSE;
+    if (spread > CLOSE || is_far) && seeds[1] > seeds[0] {
+        (spread, loads) = simulated(seeds[1])?;
+    }
     if spread > CLOSE && scenario.tcp.congestion == Congestion::Bbr {
         (model, late_acks) = middle_draw(&scenario, &assignments);
     }

@@ -42,6 +42,12 @@ pub enum Output {
         /// When.
         at: Instant,
     },
+    /// An application that waited for room in the send buffer may go on: [`Endpoint::write_on_at`] says when its program does. Only endpoints
+    /// whose owner knows that say so ([`Endpoint::answer_when_heard`]).
+    Room {
+        /// When.
+        at: Instant,
+    },
     /// Both directions are closed and acknowledged.
     Closed {
         /// When.
@@ -160,6 +166,12 @@ impl Endpoint {
     /// The application reads what the next segment brings at `runs`, and not at once.
     pub fn read_at(&mut self, runs: Instant) {
         self.receiver.read_at(runs);
+    }
+
+    /// The program that was told of room in the send buffer runs at `runs`, and puts what it has into it.
+    pub fn write_on_at(&mut self, runs: Instant) {
+        self.sender.use_room_at(runs);
+        self.set_due();
     }
 
     /// The application keeps what waits in a buffer of its own (`SO_SNDBUF` is set): all that it writes is taken.
@@ -381,6 +393,9 @@ impl Endpoint {
                 }
             }
             self.rests = self.sender.is_at_rest();
+            if self.sender.wakes_writer() && self.sender.finds_room() {
+                self.outputs.push_back(Output::Room { at: now });
+            }
         }
         if self.receiver.ack_due().is_some_and(|due| due <= now) {
             self.acknowledge(now);

@@ -45,6 +45,9 @@ pub(crate) struct Host {
     /// When data left last, and how many segments of it at that time.
     left: Option<Instant>,
     together: u32,
+    /// There is room for a program of which its owner was not told; and when that runs, once it has said so.
+    finds_room: bool,
+    uses_room: Option<Instant>,
 }
 
 impl Host {
@@ -55,7 +58,14 @@ impl Host {
     }
 
     fn new(reactions: Stream) -> Self {
-        Self { dice: Dice::new(reactions), is_measured: false, left: None, together: 0 }
+        Self {
+            dice: Dice::new(reactions),
+            is_measured: false,
+            left: None,
+            together: 0,
+            finds_room: false,
+            uses_room: None,
+        }
     }
 
     /// A segment of data leaves now. What it is the end of, if the next one is not together with it.
@@ -125,6 +135,31 @@ impl Sender {
         let at_once = if self.congestion.pacing_rate().is_some() { piece } else { room };
         let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         sending_time(count(at_once)) + NEXT_PIECE * count(at_once.div_ceil(piece) - 1)
+    }
+
+    /// There is room that the program has waited for. Whether it runs later, as when something arrives that it answers: when is for the owner to
+    /// say, if that is known.
+    pub(crate) fn tells_program_of_room(&mut self) -> bool {
+        let Some(host) = self.host.as_mut().filter(|host| host.is_measured) else { return false };
+        (host.finds_room, host.uses_room) = (true, None);
+        true
+    }
+
+    /// Whether the owner is to say when its program runs, once.
+    pub(crate) fn finds_room(&mut self) -> bool {
+        self.host.as_mut().is_some_and(|host| core::mem::take(&mut host.finds_room))
+    }
+
+    /// Then it does.
+    pub(crate) fn use_room_at(&mut self, runs: Instant) {
+        if let Some(host) = &mut self.host {
+            host.uses_room = Some(runs);
+        }
+    }
+
+    /// When it does, if that is known.
+    pub(crate) fn program_uses_room(&self) -> Option<Instant> {
+        self.host.as_ref().and_then(|host| host.uses_room)
     }
 
     /// How long it takes until the program runs that has something to send.

@@ -6,7 +6,8 @@
 //! have room for a fifth less, and losses cut what is on the way into more pieces ([`crate::scoreboard`]). While it fills pieces the kernel sends what the windows take: a batch for each piece that was filled,
 //! everything after half the largest window.
 //!
-//! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()). An acknowledgement lets the buffer
+//! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()), once its program runs ([`crate::Program`]), if that
+//! is known to take a time. An acknowledgement lets the buffer
 //! grow, to twice the congestion window's segments (three times BBR's), if the application waits and the congestion window is not filled
 //! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
 //! segments (`ss -m` after every acknowledgement, Linux 6.18). So it is where nobody waits, but the kernel was asked in vain whether there is room,
@@ -46,8 +47,7 @@ pub(crate) struct SendBuffer {
     tail: u32,
     /// How many windows' segments it has room for.
     windows: u8,
-    /// The application waits for room.
-    is_full: bool,
+    writer: Writer,
     /// There was not enough when the kernel was asked for it (SOCK_NOSPACE), though nobody waits.
     is_short: bool,
     /// It will be asked when something was written for the first time.
@@ -59,6 +59,16 @@ pub(crate) struct SendBuffer {
     pauses: bool,
     /// What fills the only piece that was not sent leaves without waiting for company (tcp_push_one()).
     pushes: bool,
+}
+
+/// What the application does that has more to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Writes,
+    /// It waits for room.
+    Waits,
+    /// There is some, and its program has not run since.
+    Wakes,
 }
 
 /// What else the filling of a buffer depends on.
@@ -88,7 +98,7 @@ impl SendBuffer {
             limit: 0,
             tail: 0,
             windows,
-            is_full: false,
+            writer: Writer::Writes,
             is_short: false,
             is_new: true,
             may_expand: false,
@@ -122,17 +132,32 @@ impl SendBuffer {
 
     /// Whether acknowledgements let it grow.
     pub(crate) fn lacks_room(&self) -> bool {
-        self.is_full || self.is_short
+        self.writer == Writer::Waits || self.is_short
     }
 
-    /// Whether the application waits for room.
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_full
+    /// Whether the application waits for room, or for its program to run since there is some.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.writer != Writer::Writes
+    }
+
+    /// There is room for who has waited, whose program runs later.
+    pub(crate) fn wake(&mut self) {
+        self.writer = Writer::Wakes;
+    }
+
+    /// Whether its program is to run.
+    pub(crate) fn wakes(&self) -> bool {
+        self.writer == Writer::Wakes
+    }
+
+    /// It does.
+    pub(crate) fn go_on_writing(&mut self) {
+        self.writer = Writer::Writes;
     }
 
     /// Whether a call may bring more.
     pub(crate) fn takes_more(&self) -> bool {
-        !self.is_full && !self.pauses
+        !self.is_waited_for() && !self.pauses
     }
 
     /// Whether a call is under way, as long as what it has brought is being sent.
@@ -174,10 +199,13 @@ impl SendBuffer {
             self.expand(window, filling.mss);
         }
         let used = self.used(filling.in_flight.get(), filling.unsent.get(), filling.sent, goal(filling));
-        let waited = self.is_full;
         let is_writeable = self.is_writeable(used);
-        (self.is_full, self.is_short) = (waited && !is_writeable, self.is_short && !is_writeable);
-        waited && is_writeable
+        let goes_on = self.writer == Writer::Waits && is_writeable;
+        if goes_on {
+            self.writer = Writer::Writes;
+        }
+        self.is_short &= !is_writeable;
+        goes_on
     }
 
     /// Whether a third is free of so much in use (sk_stream_is_writeable()).
@@ -203,8 +231,9 @@ impl SendBuffer {
         let mut begun = 0;
         while taken < waiting {
             if self.tail == 0 || u64::from(self.tail) >= goal {
-                self.is_full = self.used(in_flight, unsent, sent, goal) >= u64::from(self.limit);
-                self.pauses = !self.is_full && begun == AT_ONCE;
+                let is_full = self.used(in_flight, unsent, sent, goal) >= u64::from(self.limit);
+                self.writer = if is_full { Writer::Waits } else { Writer::Writes };
+                self.pauses = !is_full && begun == AT_ONCE;
                 if !self.takes_more() {
                     break;
                 }
@@ -277,7 +306,7 @@ mod tests {
         assert_eq!(buffer.limit, 46_080);
         // Ten segments leave in five pieces, the other 22 wait in one: 51,328 B of memory.
         assert_eq!(buffer.fill(&filling(0, RESPONSE, 10, 64_512)), MSS * 32);
-        assert!(buffer.is_full());
+        assert!(buffer.is_waited_for());
         assert_eq!(buffer.tail, 22 * 1448);
     }
 
@@ -289,7 +318,7 @@ mod tests {
         let now = filling(20, left, 2, 79_872);
         assert!(buffer.is_asked() && buffer.makes_room(Some(MSS * 22), &now));
         assert_eq!(buffer.limit, 101_376);
-        assert_eq!((buffer.fill(&now), buffer.is_full()), (left, false), "pieces are filled whatever that takes");
+        assert_eq!((buffer.fill(&now), buffer.is_waited_for()), (left, false), "pieces are filled whatever that takes");
     }
 
     #[test]
@@ -298,7 +327,7 @@ mod tests {
         assert_eq!(buffer.limit, 101_376);
         // One piece of 45 segments, then batch by batch up to half the largest window, when all leaves; then the buffer is full.
         assert_eq!(buffer.fill(&filling(0, RESPONSE, 95, 155_648)), MSS * 55);
-        assert!(buffer.is_full());
+        assert!(buffer.is_waited_for());
         let large = Filling { batch: 45, ..filling(0, RESPONSE, 95, 155_648) };
         assert_eq!(SendBuffer::new(MSS * 22, MSS, false).fill(&large), RESPONSE, "batches as large as pieces");
     }
@@ -341,7 +370,7 @@ mod tests {
                 buffer.open_actively();
             }
             assert_eq!(buffer.fill(&filling(0, MSS * segments, 10, 64_512)), MSS * segments);
-            assert!(!buffer.is_full());
+            assert!(!buffer.is_waited_for());
             buffer.acknowledge();
             buffer.note_room(MSS * 4, MSS * 2, MSS * 34, MSS);
             (buffer.limit, buffer)
@@ -357,7 +386,7 @@ mod tests {
         buffer.fill(&filling(20, MSS * 80, 0, 64_512));
         buffer.acknowledge();
         buffer.note_room(MSS * 4, MSS * 2, MSS * 40, MSS);
-        assert!(!buffer.is_full() && !buffer.is_asked() && u64::from(buffer.limit) == u64::from(grown));
+        assert!(!buffer.is_waited_for() && !buffer.is_asked() && u64::from(buffer.limit) == u64::from(grown));
     }
 
     #[test]
@@ -394,7 +423,7 @@ mod tests {
         let waiting = MSS * 2000;
         let whole = Filling { batch: 45, ..filling(0, waiting, 5000, 20_000_000) };
         let piece = MSS * 45;
-        assert_eq!((buffer.fill(&whole), buffer.is_full(), buffer.takes_more()), (piece * 16, false, false));
+        assert_eq!((buffer.fill(&whole), buffer.is_waited_for(), buffer.takes_more()), (piece * 16, false, false));
         assert!(buffer.is_written());
         assert!(buffer.pause(), "the call goes on");
         assert!(!buffer.is_written() && !buffer.takes_more());

@@ -225,7 +225,7 @@ impl Sender {
             return;
         }
         // Who waits for room in the send buffer calls the kernel again when there is some.
-        if self.buffer.is_none_or(|buffer| !buffer.is_full()) {
+        if self.buffer.is_none_or(|buffer| !buffer.is_waited_for()) {
             self.note_starvation(self.unsent());
         }
         self.written = self.written + bytes;
@@ -502,7 +502,8 @@ impl Sender {
 
     /// When the first of the timers runs out.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let rare = earliest(self.pacing_timer, self.window_timer);
+        let room_timer = self.uses_room();
+        let rare = earliest(earliest(self.pacing_timer, self.window_timer), room_timer);
         earliest(earliest(self.timer, self.reordering_timer), earliest(self.probe_due(), rare))
     }
 
@@ -518,6 +519,8 @@ impl Sender {
             self.time_out(due);
         } else if self.window_timer == Some(due) {
             self.probe_closed_window();
+        } else {
+            self.use_room();
         }
     }
 

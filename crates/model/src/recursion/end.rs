@@ -146,6 +146,12 @@ impl End {
     /// Runs what timers run out now.
     pub(crate) fn run_timers(&mut self, now: Ticks) -> Expired {
         let mut expired = Expired::default();
+        if self.sender.room_due <= now {
+            if let Some(repair) = &mut self.repair {
+                repair.note_starvation(&self.sender, self.sender.accepted - self.sender.next);
+            }
+            self.sender.use_room();
+        }
         if let Some(repair) = &mut self.repair {
             expired.timeout = repair.run_timers(&mut self.sender, now);
             expired.effort = expired.timeout.map_or(0, |_| repair.board.effort());
@@ -239,7 +245,8 @@ impl End {
     /// Of what is known to the nanosecond the first.
     fn others(&self) -> Ticks {
         let repairs = self.repair.as_ref().map_or(Ticks::NEVER, |repair| repair.timer());
-        self.receiver.due.min(self.answering).min(self.paced).min(self.hello.due).min(repairs)
+        let paced = self.paced.min(self.sender.room_due);
+        self.receiver.due.min(self.answering).min(paced).min(self.hello.due).min(repairs)
     }
 
     /// All that could happen now has.

@@ -13,6 +13,8 @@ pub(crate) struct Program<'a> {
     runs: Option<Ticks>,
     /// Time that was skipped since.
     rested: Ticks,
+    /// When it ran last, or will next, to write on.
+    wrote_on: Option<Ticks>,
     /// What woke it last.
     woken: Option<Ticks>,
     /// When it has opened a connection for what it reads, if it has slept and has opened none since.
@@ -58,6 +60,28 @@ impl<'a> Program<'a> {
         let at_work = if self.woken == Some(now) { Ticks::ZERO } else { middle(PROGRAM_AT_WORK) };
         self.runs = Some((reads + Ticks::of(PROGRAM_WRITES)).max(now + at_work));
         self.runs
+    }
+
+    /// When it puts more of what it writes into a send buffer in which it finds room now, if it takes a time of its own: it is no sooner to answer
+    /// afterwards.
+    pub(crate) fn writes_on(&mut self, now: Ticks) -> Option<Ticks> {
+        let [times, _] = self.times?;
+        let last = self.runs.max(self.wrote_on);
+        self.wrote_on = Some(match last {
+            Some(last) if now <= last + Ticks::of(PROGRAM_STAYS_AWAKE) => last.max(now) + middle(PROGRAM_AT_WORK),
+            _ => {
+                let pause = last.map(|last| now.since(last).to_duration());
+                now + Ticks::of(times.after(pause).mean() + PROGRAM_WRITES)
+            }
+        });
+        self.wrote_on
+    }
+
+    /// How long ago it wrote on, as far as that decides how long it takes the next time.
+    pub(crate) fn since_writing(&self, now: Ticks) -> Ticks {
+        let longest =
+            self.times.and_then(|[times, _]| times.pauses().last()).map_or(Duration::ZERO, |after| after.pause);
+        self.wrote_on.map_or(Ticks::ZERO, |wrote| now.since(wrote).min(Ticks::of(longest) + Ticks::from_nanos(1)))
     }
 
     /// When it has opened a connection for something that happens now, one after the other, if it takes a time of its own.
@@ -133,6 +157,19 @@ mod tests {
         assert_eq!(answers, [at(303), at(306), at(1000) + middle(PROGRAM_AT_WORK)].map(Some));
         program.reads(at(5000));
         assert_eq!(program.answers(at(5000)), Some(at(5203)), "it is woken once");
+    }
+
+    #[test]
+    fn it_sleeps_as_long_for_room_and_is_no_sooner_to_answer() {
+        let (takes, opens) = (times([200, 300]), times([500, 700]));
+        let mut program = Program { times: Some([&takes, &opens]), ..Program::default() };
+        assert_eq!(program.answers(at(0)), Some(at(303)));
+        assert_eq!([20_303, 22_000].map(|now| program.writes_on(at(now))), [20_606, 22_203].map(|then| Some(at(then))));
+        assert_eq!(program.writes_on(at(22_500)), Some(at(22_500) + middle(PROGRAM_AT_WORK)), "it is awake");
+        assert_eq!(program.since_writing(at(25_000)), at(2500).since(middle(PROGRAM_AT_WORK)));
+        assert_eq!(program.since_writing(at(90_000)), at(10_000) + Ticks::from_nanos(1), "no pause is longer");
+        assert_eq!(program.answers(at(22_600)), Some(at(22_903)), "since it has answered");
+        assert_eq!(Program::default().writes_on(at(0)), None);
     }
 
     #[test]

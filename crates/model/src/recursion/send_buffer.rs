@@ -3,10 +3,11 @@
 //! It takes pieces of half the largest offer, of 64 KiB at most, and begins one while the memory in use is below what the buffer may have,
 //! which is not looked at again until the piece is full. A piece has memory of its own beside its payload, and so has each batch that was
 //! cut from one to be sent. What the windows let go is sent meanwhile: batch by batch, and all of it after half the largest offer. A
-//! writer that was stopped goes on when a third is free; an acknowledgement lets the buffer grow if that leaves the congestion window
+//! writer that was stopped goes on when a third is free and its program runs ([`super::program`]); an acknowledgement lets the buffer grow if that leaves the congestion window
 //! unfilled, or lets two batches go. So it does until a third is free if the first write of who accepted the connection left less, though it was taken.
 
 use super::sender::Sender;
+use super::ticks::Ticks;
 
 /// `tcp_wmem`'s largest.
 const MOST: u64 = 4 << 20;
@@ -34,6 +35,8 @@ pub(super) struct SendBuffer {
     /// The writer was stopped; and there was an acknowledgement since.
     pub(super) has_stopped: bool,
     is_asked: bool,
+    /// There is room for a writer that was stopped, and its program has not run since.
+    wakes: bool,
     /// Nobody was stopped, but the kernel was asked for room in vain; and that may happen to the first write.
     is_short: bool,
     is_new: bool,
@@ -53,6 +56,7 @@ impl SendBuffer {
             last: 0,
             has_stopped: false,
             is_asked: false,
+            wakes: false,
             is_short: false,
             is_new: true,
             windows,
@@ -91,7 +95,7 @@ impl SendBuffer {
     fn fingerprint(&self) -> u64 {
         // Each has a place of its own: at most 4 MiB, some thousand batches in parts, 64 KiB.
         let flags = u64::from(self.is_short) << 17 | u64::from(self.has_stopped);
-        (self.most << 42) ^ (self.batches << 18) ^ (self.last << 1) ^ flags
+        (self.most << 42) ^ u64::from(self.wakes) << 41 ^ (self.batches << 18) ^ (self.last << 1) ^ flags
     }
 
     /// Those of which something is on the way.
@@ -133,7 +137,7 @@ impl Sender {
             self.accepted = self.at_hand();
             return;
         };
-        if !buffer.has_stopped {
+        if !buffer.has_stopped && !buffer.wakes {
             self.fill(&mut buffer);
             self.buffer = Some(buffer);
         }
@@ -165,12 +169,26 @@ impl Sender {
         }
     }
 
-    /// Whether the writer waits for room.
+    /// Whether the writer waits for room, or for its program to run since there is some.
     pub(super) fn has_stopped(&self) -> bool {
-        self.buffer.is_some_and(|buffer| buffer.has_stopped)
+        self.buffer.is_some_and(|buffer| buffer.has_stopped || buffer.wakes)
     }
 
-    /// All has been sent that may be: whether a writer that was stopped goes on.
+    /// Whether there is room now that the writer's program has not been told of.
+    #[inline(always)]
+    pub(super) fn finds_room(&mut self) -> bool {
+        core::mem::take(&mut self.finds_room)
+    }
+
+    /// The program runs that was told of it.
+    pub(super) fn use_room(&mut self) {
+        self.room_due = Ticks::NEVER;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.wakes = false;
+        }
+    }
+
+    /// All has been sent that may be: whether a writer that was stopped goes on at once; one whose program takes a time does when it runs.
     pub(super) fn resumes(&mut self) -> bool {
         let Some(mut buffer) = self.buffer.filter(|buffer| buffer.is_asked) else { return false };
         buffer.is_asked = false;
@@ -181,8 +199,11 @@ impl Sender {
         let in_use = buffer.in_use(self.in_flight(), unsent, buffer.batches(), self.piece());
         let (has_stopped, is_writeable) = (buffer.has_stopped, buffer.is_writeable(in_use));
         (buffer.has_stopped, buffer.is_short) = (has_stopped && !is_writeable, buffer.is_short && !is_writeable);
+        let goes_on = has_stopped && is_writeable;
+        buffer.wakes |= goes_on && self.has_program;
+        self.finds_room = buffer.wakes && goes_on;
         self.buffer = Some(buffer);
-        has_stopped && is_writeable
+        goes_on && !self.finds_room
     }
 
     /// What decides what is sent of what is written: what was taken, and what is taken next.
@@ -251,13 +272,24 @@ mod tests {
             Sender::new(habits, MSS, Window::new(Congestion::Reno, (MSS, window * MSS), ByteCounting::Unlimited, true));
         sender.start_from(Ticks::from_millis(200));
         sender.update_offer(0, offer);
-        sender.written = 122_329;
+        (sender.written, sender.has_program) = (122_329, true);
         sender
     }
 
+    /// Programs run at once.
     fn send_all(sender: &mut Sender) -> u64 {
-        while sender.transmit(Ticks::ZERO).is_some() {}
+        while sender.transmit(Ticks::ZERO).is_some() || goes_on(sender) {}
         sender.next
+    }
+
+    /// Whether a program that was stopped runs now.
+    fn goes_on(sender: &mut Sender) -> bool {
+        let finds_room = sender.finds_room();
+        if finds_room {
+            assert!(sender.has_stopped());
+            sender.use_room();
+        }
+        finds_room
     }
 
     #[test]
@@ -372,10 +404,19 @@ mod tests {
         let mut resumes = |next: u64, acknowledged: u64| {
             (sender.next, sender.acknowledged) = (next * MSS, acknowledged * MSS);
             sender.note_freed(MSS);
-            sender.resumes()
+            assert!(!sender.resumes(), "its program takes a time");
+            goes_on(&mut sender)
         };
         assert_eq!([resumes(11, 11), resumes(12, 12)], [false, true], "21 segments of at most 30,720 B, then 20");
         assert!(!resumes(12, 12), "it goes on already");
+        // Nothing more is taken until its program runs.
+        let mut waiting = self::sender(10, 64_512);
+        send_all(&mut waiting);
+        (waiting.acknowledged, waiting.window.size) = (waiting.next, 40 * MSS);
+        waiting.note_freed(10 * MSS);
+        while waiting.transmit(Ticks::ZERO).is_some() {}
+        assert_eq!(waiting.accepted, 32 * MSS);
+        assert!(goes_on(&mut waiting) && send_all(&mut waiting) > 40 * MSS);
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub(crate) struct Sender {
     /// What has been handed on of what is written, where a buffer before this one keeps the rest.
     handed: Option<u64>,
     pub(super) buffer: Option<SendBuffer>,
+    /// A program writes that takes a time to run.
+    pub(super) has_program: bool,
+    /// There is room in it that its program has not been told of; when a program runs that was.
+    pub(super) finds_room: bool,
+    pub(super) room_due: Ticks,
     short: Short,
     /// Last byte that the receiver has room for, and the most it ever offered.
     edge: u64,
@@ -114,6 +119,9 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(habits: Habits, mss: u64, window: Window) -> Self {
         Self {
+            has_program: false,
+            finds_room: false,
+            room_due: Ticks::NEVER,
             buffer: habits.counts_segments.then(|| SendBuffer::new(window.size, mss, window.is_fixed())),
             short: Short::default(),
             habits,

@@ -218,7 +218,7 @@ impl Load<'_> {
         let round = Round {
             duration: self.now.since(from),
             bytes: sender.acknowledged - before.min(sender.acknowledged),
-            digest: self.on_the_way(place, sender.acknowledged),
+            digest: mix(self.on_the_way(place, sender.acknowledged), self.writing(place)),
             receiver: connection.client.receiver.fingerprint(self.now),
             sender: sender.fingerprint(self.now),
             backlogs: [self.down.backlog(self.now), self.up.backlog(self.now)],
@@ -295,6 +295,13 @@ impl Load<'_> {
             (packet.place() == place).then(|| mix(mix(digest, packet.arrival.since(self.now).raw()), value))
         });
         digest.unwrap_or(u64::MAX)
+    }
+
+    /// When the server's program goes on that waited for room, and how long it has slept before it does so again.
+    fn writing(&self, place: usize) -> u64 {
+        let due = self.buffers.connections[place].server.sender.room_due;
+        let due = if due == Ticks::NEVER { Ticks::ZERO } else { due.since(self.now) };
+        mix(due.raw(), self.programs[Side::Server as usize].since_writing(self.now).raw())
     }
 
     /// Where a clock that runs on its own stands, if it mattered.

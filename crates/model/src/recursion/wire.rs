@@ -59,6 +59,8 @@ pub(crate) fn ends(parameters: &Parameters, mode: Mode) -> (End, End) {
     };
     let (mut client, mut server) = (End::new(tcp, habits, client), End::new(tcp, habits, server));
     client.sender.opens();
+    let has_programs = parameters.host_times().is_some();
+    (client.sender.has_program, server.sender.has_program) = (has_programs, has_programs);
     if parameters.control == Control::FixedRate {
         let redundancy = (u32::try_from(mss + FLOW_HEADERS).unwrap_or(1), u32::try_from(mss).unwrap_or(1));
         let pace = parameters.flow.and_then(|flow| flow.rate).map(|rate| Pace::of(Some(rate), redundancy));
@@ -121,10 +123,20 @@ impl Load<'_> {
         }
         let end = self.buffers.connections[place].end(side);
         end.set_answered();
-        if end.acks_at(now) {
+        if end.sender.finds_room() {
+            self.wake_writer(place, side);
+        }
+        if self.buffers.connections[place].end(side).acks_at(now) {
             self.send(place, side, Piece::NOTHING);
         }
         self.set_timer(place, side);
+    }
+
+    /// There is room in a send buffer that its program has waited for.
+    #[inline(never)]
+    fn wake_writer(&mut self, place: usize, side: Side) {
+        let writes = self.programs[side as usize].writes_on(self.now).unwrap_or(self.now);
+        self.buffers.connections[place].end(side).sender.room_due = writes;
     }
 
     /// Sends what an arrival allows, if not later, when the host gets to it; whether it did. Nothing more is done about one that is `bare`, so

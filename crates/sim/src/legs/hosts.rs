@@ -143,6 +143,11 @@ impl Hosts {
     pub(super) fn answers(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
         self.program(now, (route, side), Program::answers)
     }
+
+    /// When the program there writes on that finds room now, if it is known.
+    pub(super) fn writes_on(&mut self, now: Instant, route: Route, side: Side) -> Option<Instant> {
+        self.program(now, (route, side), Program::writes_on)
+    }
 }
 
 /// Whether no box is between a client and its server.
@@ -191,6 +196,8 @@ mod tests {
             assert_eq!(answers, now + Duration::from_micros(micros) + PROGRAM_WRITES, "{side:?}");
         }
         let later = now + Duration::from_secs(1);
+        let writes_on = hosts.writes_on(later, direct, Side::Far).expect("no box is between them");
+        assert_eq!(writes_on, later + Duration::from_micros(300) + PROGRAM_WRITES);
         let read = hosts.reads(later, direct, Side::Near).expect("no box is between them");
         assert_eq!(read, later + Duration::from_micros(100));
         assert_eq!(hosts.opens(read, direct, Side::Near), Some(later + Duration::from_micros(200)));

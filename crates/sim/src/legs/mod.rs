@@ -217,6 +217,14 @@ impl Legs {
         self.write_bytes(now, leg, side, message.bytes);
     }
 
+    /// There is room in an end's send buffer for what was written before: the program puts it there when it runs.
+    pub(crate) fn write_on(&mut self, now: Instant, leg: u32, side: Side) {
+        let End { route, transport, .. } = &mut self.legs[leg].ends[side as usize];
+        if let Transport::Tcp(endpoint) = transport {
+            endpoint.write_on_at(self.hosts.writes_on(now, *route, side).unwrap_or(now));
+        }
+    }
+
     /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
         self.run_program(now, leg, side);

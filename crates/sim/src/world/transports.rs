@@ -54,6 +54,7 @@ impl World<'_> {
                 Output::Connected { .. } => self.connected(leg, side)?,
                 Output::Received { bytes, .. } => self.received(leg, side, bytes),
                 Output::Finished { .. } => self.finished(leg, side),
+                Output::Room { .. } => self.legs.write_on(self.now, leg, side),
                 Output::Closed { .. } => {
                     self.legs.closed(leg, side);
                     self.buffers.forget(leg, side);

@@ -13,12 +13,20 @@ fn outputs(endpoint: &mut Endpoint) -> Vec<Output> {
     std::iter::from_fn(|| endpoint.poll()).collect()
 }
 
+/// When segments left, where programs write on as soon as there is room.
 fn transmit_times(endpoint: &mut Endpoint) -> Vec<Instant> {
-    let transmitted = |output| match output {
-        Output::Transmit { at, .. } => Some(at),
-        _ => None,
-    };
-    outputs(endpoint).into_iter().filter_map(transmitted).collect()
+    let mut times = Vec::new();
+    while let Some(output) = endpoint.poll() {
+        match output {
+            Output::Transmit { at, .. } => times.push(at),
+            Output::Room { at } => {
+                endpoint.write_on_at(at);
+                endpoint.handle_timeout(at);
+            }
+            _ => {}
+        }
+    }
+    times
 }
 
 #[test]
@@ -301,6 +309,7 @@ fn what_arrives_does_not_wake_a_program() {
 fn after_a_pause_a_burst_comes_in_pieces_of_which_the_first_is_one_segment() {
     let gap = |seed: u64| {
         let (mut server, config) = sending_so_many(60, Profile::Linux, seed, true);
+        server.take_everything();
         let first = transmit_times(&mut server);
         let goes_on = server.burst_goes_on().expect("there is more");
         assert_eq!((first, server.next_timeout()), (vec![at(100)], Some(goes_on)));
@@ -330,6 +339,41 @@ fn after_a_pause_a_burst_comes_in_pieces_of_which_the_first_is_one_segment() {
     assert!(gaps.len() > 15 && gaps.iter().all(|gap| (400..1400).contains(&gap.as_nanos())), "{gaps:?}");
     let (mut server, _) = sending(Profile::Rfc, 1, true);
     assert_eq!((transmit_times(&mut server).len(), server.burst_goes_on()), (10, None));
+}
+
+#[test]
+fn who_has_waited_for_room_writes_on_when_its_program_runs() {
+    // Of 60 segments the first call takes 32. Twenty of them leave when the first ten have arrived, and then there is room.
+    let written_on = |profile, knows_its_kernel: bool| {
+        let (mut server, config) = sending_so_many(60, profile, 1, knows_its_kernel);
+        server.handle_timeout(at(101));
+        server.handle_segment(at(200), &acknowledging(config.mss * 10));
+        server.handle_timeout(at(201));
+        (server, config)
+    };
+    let rooms = |server: &mut Endpoint| {
+        outputs(server).into_iter().filter(|output| matches!(output, Output::Room { .. })).count()
+    };
+    let (mut server, config) = written_on(Profile::Linux, true);
+    assert_eq!((rooms(&mut server), server.unsent()), (1, config.mss * 30));
+    server.handle_segment(at(202), &acknowledging(config.mss * 14));
+    server.handle_timeout(at(203));
+    assert_eq!(
+        (rooms(&mut server), server.unsent()),
+        (0, config.mss * 28),
+        "it is told once, and nothing else lets it write"
+    );
+    server.write_on_at(at(204));
+    assert_eq!(server.next_timeout(), Some(at(204)));
+    server.handle_timeout(at(210));
+    let sent = transmit_times(&mut server);
+    assert!(sent.len() >= 6 && sent[0] == at(204), "{sent:?}");
+    // Programs of which nobody knows when they run write on at once.
+    let (mut server, config) = written_on(Profile::Linux, false);
+    assert_eq!(rooms(&mut server), 0);
+    server.handle_segment(at(202), &acknowledging(config.mss * 14));
+    server.handle_timeout(at(203));
+    assert!(server.unsent() < config.mss * 28, "{:?}", server.unsent());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Sender;
 use crate::congestion::CongestionControl;
 use crate::recovery::Phase;
 use crate::send_buffer::{Filling, SendBuffer};
-use farhop_units::Bytes;
+use farhop_units::{Bytes, Instant};
 
 /// RFC 3042 §2: outside of recovery the first two duplicates let a new segment out each, two beyond the window at most.
 const LIMITED_TRANSMIT: u64 = 2;
@@ -53,18 +53,42 @@ impl Sender {
         }
     }
 
-    /// Whether an application goes on that has waited for room in the send buffer, now that everything was sent that may be.
+    /// Whether an application goes on at once that has waited for room in the send buffer, now that everything was sent that may be.
     pub(super) fn makes_room(&mut self) -> bool {
         if self.buffer.is_none_or(|buffer| !buffer.is_asked()) {
             return false;
         }
         let filling = self.filling();
         let unfilled = self.fits(self.mss).then(|| self.congestion.window());
-        let goes_on = self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling));
-        if goes_on {
-            self.note_starvation(filling.unsent);
+        if !self.buffer.as_mut().is_some_and(|buffer| buffer.makes_room(unfilled, &filling)) {
+            return false;
         }
-        goes_on
+        if !self.tells_program_of_room() {
+            self.note_starvation(filling.unsent);
+            return true;
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.wake();
+        }
+        false
+    }
+
+    /// When the program runs that has waited for room, if there is some and that is known.
+    pub(super) fn uses_room(&self) -> Option<Instant> {
+        if self.wakes_writer() { self.program_uses_room() } else { None }
+    }
+
+    /// Whether there is room for a program that has not run since.
+    pub(crate) fn wakes_writer(&self) -> bool {
+        self.buffer.is_some_and(|buffer| buffer.wakes())
+    }
+
+    /// It does.
+    pub(super) fn use_room(&mut self) {
+        self.note_starvation(self.accepted - self.next);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.go_on_writing();
+        }
     }
 
     pub(super) fn filling(&self) -> Filling {

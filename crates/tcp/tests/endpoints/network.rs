@@ -169,6 +169,7 @@ impl Network {
                     seen.received += bytes;
                     seen.last_received = Some(at);
                 }
+                Output::Room { .. } => unreachable!("its owner would know when programs run"),
                 Output::Finished { .. } => assert!(!core::mem::replace(&mut seen.finished, true), "finished once"),
                 Output::Closed { .. } => assert!(!core::mem::replace(&mut seen.closed, true), "closed once"),
             }
