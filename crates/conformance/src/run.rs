@@ -232,20 +232,20 @@ fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     let (known, runs) = (runs_of(times), missing(outcome, plan));
     let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
     let kernels = if listens(outcome) { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
-    let (answer, late_runs, programs) = measured(outcome.point(), &scenario, known..known + runs)?;
+    let (answer, late_runs, heard) = measured(outcome.point(), &scenario, known..known + runs)?;
     outcome.measured.answer = match answer {
         Answer::Times(now) => Answer::Times(joined(times, &now)),
         gap @ Answer::Gap(_) => gap,
     };
     outcome.measured.late_runs = outcome.measured.late_runs.saturating_add(late_runs);
     if let Some(mut hosts) = kernels {
-        hosts.extend([programs]);
+        hosts.extend([heard]);
         outcome.measured.hosts.push(Hosts(hosts.host_times()));
     }
     Ok(())
 }
 
-/// How long hosts' kernels take now, with as many testbeds at once as so many loads have.
+/// How long hosts' kernels take now at the link's pace, with as many testbeds at once as so many loads have.
 fn listen(point: &Point, scenario: &Scenario, runs: u32) -> Result<HostAnswers, RunError> {
     let (lanes, mut answers) = (lanes(point, runs), HostAnswers::default());
     answers.extend(side_by_side(0..lanes, lanes, |_| farhop_measure::answers(scenario))?);
@@ -282,7 +282,7 @@ fn lanes(point: &Point, runs: u32) -> u32 {
     if point.rate() <= SLOW { LANES.min(runs) } else { 1 }
 }
 
-/// The measured times, run by run with the dice that the simulator's runs have, how many had a late emulator, and how long programs took.
+/// The measured times, run by run with the dice that the simulator's runs have, how many had a late emulator, and how long hosts took in them.
 fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Answer, u32, HostAnswers), RunError> {
     let lanes = lanes(point, runs.end - runs.start);
     let one = |run: u32| {
@@ -293,13 +293,13 @@ fn measured(point: &Point, scenario: &Scenario, runs: Range<u32>) -> Result<(Ans
     let measurements: Vec<Measurement> = side_by_side(runs, lanes, one)?;
     let times = Sample::new(measurements.iter().flat_map(|run| &run.loads).map(|load| load.page_load_s));
     let late = measurements.iter().filter(|run| !run.quality.is_valid()).count();
-    let (mut gaps, mut programs) = (Vec::new(), HostAnswers::default());
+    let (mut gaps, mut hosts) = (Vec::new(), HostAnswers::default());
     for run in measurements {
         gaps.extend(run.gaps);
-        programs.extend([run.hosts]);
+        hosts.extend([run.hosts]);
     }
     let answer = if times.count() == 0 { gap(&gaps) } else { Answer::Times(times) };
-    Ok((answer, u32::try_from(late).unwrap_or(u32::MAX), programs))
+    Ok((answer, u32::try_from(late).unwrap_or(u32::MAX), hosts))
 }
 
 /// What each of the runs gives, in their order, as many of them at once as there are `lanes`.

@@ -8,8 +8,8 @@
 //! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
 //! that has slept takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several. So are
 //! kernels that had nothing to do for long, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
-//! a pause and lets data go. (What clients acknowledge then may wait for their programs, and so it may after short pauses that senders' programs, once
-//! there is room in a send buffer, are who sends.)
+//! a pause and lets data go. What clients acknowledge then may wait for their programs, so it does not count; a sender's program may be who sends, too,
+//! where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
 
 use crate::MeasureError;
 use crate::session::{Session, Work};
@@ -23,7 +23,7 @@ use farhop_scenario::{
 };
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page, Tls};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// What takes longer waits for something else: no kernel's timer that delays acknowledgements is as short.
@@ -39,9 +39,9 @@ const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
 const SLEEPS_MS: [u64; 7] = [0, 3, 10, 30, 60, 120, 300];
 /// After such a pause kernels are listened to in loads, too.
 const RESTED: Duration = Duration::from_millis(30);
-/// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of kernels that have rested and of programs.
+/// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of what happens once in a round trip.
 const FEWEST: usize = 50;
-const FEWEST_RESTED: usize = 10;
+const FEWEST_ONCE: usize = 10;
 /// The quantiles that are told, in thousandths.
 const SHARES: [u32; 15] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 970, 980, 990, 995, 999, PauseTimes::ALL];
 
@@ -208,10 +208,34 @@ struct Host {
     answer: Option<(Instant, u32, Answer)>,
     /// When the program had something to do last.
     ran: Option<Instant>,
-    /// What was delivered to it that it has not answered.
-    asked: Option<Asked>,
+    /// What was delivered to it that it has not answered, by connection.
+    asked: BTreeMap<u64, Asked>,
     /// What has woken the program, which has sent nothing since: it may name objects for which connections are opened, whatever follows it.
     woken: Option<Asked>,
+}
+
+/// Which connection packets belong to: flows are of one direction.
+#[derive(Debug, Default)]
+struct Connections {
+    /// Those that servers were asked for and have not answered, and all that they were.
+    opening: VecDeque<u64>,
+    asked: BTreeSet<u64>,
+    /// The way up, by the way down.
+    ways: BTreeMap<u64, u64>,
+}
+
+impl Connections {
+    /// The connection of a packet on a way up or down, that is heard or sent there. Servers' kernels answer who opens connections in their order.
+    fn of(&mut self, is_up: bool, (is_heard, kind): (bool, Kind), flow: u64) -> u64 {
+        match (is_up, is_heard, kind) {
+            (true, true, Kind::Opening) if self.asked.insert(flow) => self.opening.push_back(flow),
+            (false, false, Kind::Opening) if !self.ways.contains_key(&flow) => {
+                self.ways.extend(self.opening.pop_front().map(|up| (flow, up)));
+            }
+            _ => {}
+        }
+        if is_up { flow } else { self.ways.get(&flow).copied().unwrap_or(flow) }
+    }
 }
 
 impl HostAnswers {
@@ -229,21 +253,23 @@ impl HostAnswers {
 
     fn of_packets((inputs, outputs): (&[Input], &[Output<Recorded>]), mss: Bytes) -> Self {
         let heard = outputs.iter().filter_map(|output| match output {
-            Output::Deliver { at, port, packet } => Some((*at, *port, true, packet.bytes)),
+            Output::Deliver { at, port, packet } => Some((*at, *port, true, *packet)),
             Output::Drop { .. } => None,
         });
         let sent = inputs.iter().filter_map(|input| match input {
-            Input::Arrival { at, port, packet } => Some((*at, *port, false, packet.bytes)),
+            Input::Arrival { at, port, packet } => Some((*at, *port, false, *packet)),
             Input::Change { .. } => None,
         });
-        let mut events: Vec<(Instant, Port, bool, Bytes)> = heard.chain(sent).collect();
+        let mut events: Vec<(Instant, Port, bool, Recorded)> = heard.chain(sent).collect();
         events.sort_by_key(|(at, ..)| *at);
         // Real hosts are Linux's whatever the scenario's are.
         let sizes = [mss + HEADER_BYTES, TcpConfig::of(Profile::Linux).syn_bytes()];
         let (mut hosts, mut all) = (BTreeMap::<Option<u16>, Host>::new(), Self::default());
-        for (at, port, is_heard, bytes) in events {
+        let mut connections = Connections::default();
+        for (at, port, is_heard, packet) in events {
             let terminal = if let Port::Terminal(number) = port { Some(number) } else { None };
-            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(bytes, sizes));
+            let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(packet.bytes, sizes));
+            let connection = connections.of(terminal.is_none() == is_heard, (is_heard, kind), packet.flow);
             all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
             let (end, programs) = match (terminal, kind) {
                 (None, _) => (End::Server, &mut all.servers),
@@ -251,9 +277,9 @@ impl HostAnswers {
                 (Some(_), _) => (End::Client, &mut all.clients),
             };
             if is_heard {
-                host.is_asked(at, kind, end);
+                host.is_asked(at, (kind, connection), end);
             } else {
-                programs.extend(host.runs(at, kind, end));
+                programs.extend(host.runs(at, (kind, connection), end));
             }
         }
         all.kernels.extend(hosts.values_mut().filter_map(Host::ended));
@@ -270,11 +296,11 @@ impl HostAnswers {
         let quiet = HostTimes::quiet();
         let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
         let kernel =
-            by_pause(answers, &PAUSES_MS, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_RESTED });
+            by_pause(answers, &PAUSES_MS, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_ONCE });
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
             let takes = answers.iter().map(|answer| (answer.slept, of_program(answer)));
-            by_pause(takes, &SLEEPS_MS, quiet, |_| FEWEST_RESTED)
+            by_pause(takes, &SLEEPS_MS, quiet, |_| FEWEST_ONCE)
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
@@ -376,12 +402,13 @@ impl Host {
         Some(Answer { takes, ..answer })
     }
 
-    /// A packet is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it stays
-    /// awake it answers the first one first, but nothing that is in pieces before the last of them.
-    fn is_asked(&mut self, now: Instant, kind: Kind, end: End) {
+    /// A packet of a connection is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it
+    /// stays awake it answers the first one first, but nothing that is in pieces before the last of them.
+    fn is_asked(&mut self, now: Instant, (kind, connection): (Kind, u64), end: End) {
         if matches!(kind, Kind::Acknowledgement | Kind::Selective) {
-            // Whether that lets go what is sent next, or the program writes it, nobody knows.
-            (self.asked, self.woken) = (None, None);
+            // Whether that lets go what is sent next over the connection, or the program writes it, nobody knows.
+            self.asked.remove(&connection);
+            self.woken = None;
             return;
         }
         let Some((_, pause)) = self.question else { return };
@@ -389,8 +416,9 @@ impl Host {
         let waits =
             |asked: &Asked| now.since(asked.from) <= PROGRAM_STAYS_AWAKE && asked.kind == kind && kind != Kind::Data;
         let wakes = || slept.map(|slept| Asked { kind, slept, from: now, since: Since::Delivery { pause } });
-        if end.asks(kind) && self.asked.as_ref().is_none_or(|asked| !waits(asked)) {
-            self.asked = wakes();
+        if end.asks(kind) && self.asked.get(&connection).is_none_or(|asked| !waits(asked)) {
+            self.asked.remove(&connection);
+            self.asked.extend(wakes().map(|asked| (connection, asked)));
         }
         if end.asks(kind) {
             let may_name = |woken: &Asked| now.since(woken.from) <= LONGEST_OPENING;
@@ -399,22 +427,22 @@ impl Host {
     }
 
     /// One of its packets is at the link. The program's answer, if it is one.
-    fn runs(&mut self, now: Instant, kind: Kind, end: End) -> Option<ProgramAnswer> {
+    fn runs(&mut self, now: Instant, (kind, connection): (Kind, u64), end: End) -> Option<ProgramAnswer> {
         if kind == Kind::Acknowledgement {
             let is_first = |asked: &&mut Asked| asked.since != Since::Acknowledgement && end.acknowledges(asked.kind);
-            if let Some(asked) = self.asked.as_mut().filter(is_first) {
+            if let Some(asked) = self.asked.get_mut(&connection).filter(is_first) {
                 (asked.from, asked.since) = (now, Since::Acknowledgement);
             }
             return None;
         }
         // What else is sent is a kernel's.
-        if kind != Kind::Selective && (kind == Kind::Opening || self.asked.is_some()) {
+        if kind != Kind::Selective && (kind == Kind::Opening || self.asked.contains_key(&connection)) {
             self.ran = Some(now);
         }
         if kind == Kind::Selective || (kind, end) == (Kind::Opening, End::Server) {
             return None;
         }
-        let (asked, woken) = (self.asked.take(), self.woken.take());
+        let (asked, woken) = (self.asked.remove(&connection), self.woken.take());
         let Asked { slept, from, since, .. } = if kind == Kind::Opening { woken } else { asked }?;
         let takes = now.since(from);
         (takes <= LONGEST_OF_PROGRAMS).then_some(ProgramAnswer { slept, takes, since })
@@ -581,6 +609,34 @@ mod tests {
     }
 
     #[test]
+    fn acknowledgements_over_other_connections_are_none_of_the_answers() {
+        let packet = |flow: u64, bytes: u64| Recorded { flow, ..Recorded::new(0, Bytes::new(bytes)) };
+        let heard = |&(time, flow, bytes): &(u64, u64, u64)| Output::Deliver {
+            at: at(time),
+            port: Port::Gateway,
+            packet: packet(flow, bytes),
+        };
+        let sent = |&(time, flow, bytes): &(u64, u64, u64)| Input::Arrival {
+            at: at(time),
+            port: Port::Gateway,
+            packet: packet(flow, bytes),
+        };
+        // Ways down are told from each other by the order in which connections were opened, of which one was asked for twice.
+        let opened = [(100, 1, SYN), (150, 2, SYN), (400, 1, SYN)];
+        let accepted = [(120, 8, SYN), (170, 9, SYN), (420, 8, SYN)];
+        let servers = |heard_later: &[(u64, u64, u64)], sent_later: &[(u64, u64, u64)]| {
+            let outputs = opened.iter().chain(heard_later).map(heard).collect();
+            let inputs = accepted.iter().chain(sent_later).map(sent).collect();
+            spans(&of(&(inputs, outputs)).servers)
+        };
+        let asked = [(31_000, 1, 402), (31_100, 2, 52), (31_200, 2, 52)];
+        assert_eq!(servers(&asked, &[(31_110, 9, 1500), (31_300, 8, 1500)]), one(30_580, 300));
+        assert_eq!(servers(&asked, &[(31_110, 9, 1500), (31_300, 9, 1500)]), [], "all of that is the other one's");
+        let own = [(31_000, 1, 402), (31_100, 1, 52)];
+        assert_eq!(servers(&own, &[(31_300, 8, 1500)]), [], "its own may let data go");
+    }
+
+    #[test]
     fn clients_that_have_opened_a_connection_ask_over_it() {
         let client = (&[(31_000, SYN)][..], &[(1000, SYN), (31_020, 52), (31_060, 252)][..]);
         assert_eq!(programs(client), [one(30_000, 40), Vec::new()], "from the handshake's end on");
@@ -620,7 +676,7 @@ mod tests {
         let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), sends_data: true }).collect();
         let program = |takes, since| ProgramAnswer { slept: micros(39_000), takes: micros(takes), since };
         let delivered = |takes| program(takes, Since::Delivery { pause });
-        let enough = vec![delivered(50); FEWEST_RESTED];
+        let enough = vec![delivered(50); FEWEST_ONCE];
         let mut answers =
             HostAnswers { kernels, servers: enough.clone(), openings: enough.clone(), clients: enough[1..].to_vec() };
         let (times, quiet) = (answers.host_times(), HostTimes::quiet());
@@ -658,9 +714,9 @@ mod tests {
             let kernels = some(count, pause);
             HostAnswers { kernels, ..HostAnswers::default() }.host_times().kernel.after(Some(pause)).at(500)
         };
-        assert_eq!(after(FEWEST_RESTED, rested), micros(500));
-        assert_eq!(after(FEWEST_RESTED - 1, rested), quiet.kernel.after(Some(rested)).at(500));
-        assert_eq!(after(FEWEST_RESTED, micros(20_000)), quiet.kernel.after(Some(micros(20_000))).at(500));
+        assert_eq!(after(FEWEST_ONCE, rested), micros(500));
+        assert_eq!(after(FEWEST_ONCE - 1, rested), quiet.kernel.after(Some(rested)).at(500));
+        assert_eq!(after(FEWEST_ONCE, micros(20_000)), quiet.kernel.after(Some(micros(20_000))).at(500));
     }
 
     #[test]

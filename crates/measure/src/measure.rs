@@ -37,7 +37,7 @@ pub struct Measurement {
     pub quality: EmulationQuality,
     /// TCP settings that were in force inside, name and value.
     pub tcp: Vec<(String, String)>,
-    /// How long the programs of hosts without boxes between them took.
+    /// How long programs, and kernels that had rested, took on hosts without boxes between them.
     pub hosts: HostAnswers,
 }
 

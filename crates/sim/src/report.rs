@@ -12,7 +12,7 @@ use farhop_model::Limit;
 use farhop_results::{Architecture, CacheState, Load, Peaks, RequestTimes, Row, Sample, Source, UserTimes};
 use farhop_scenario::{Congestion, HttpVersion, Log, PrefetchSide, Scenario, TcpConfig, Tls, Users};
 use farhop_tcp::Profile;
-use farhop_units::{Bytes, Instant, Rate, counted};
+use farhop_units::{Bytes, Instant, Probability, Rate, counted};
 
 /// The share of a direction's rate above which its queue decides what users see.
 const OVERLOAD: f64 = 0.95;
@@ -30,8 +30,24 @@ pub(crate) fn of_loads(scenario: &Scenario, loads: &[Load]) -> Option<Row> {
     let row = Row::of_loads(&loads, scenario.tcp.profile.word(), page, limit, None)?;
     let is_told = loads.len() >= LEAST_REPLICATIONS && row.page_load_min_s < row.page_load_max_s;
     let mean = row.mean_s.zip(row.mean_error_s).filter(|_| is_told);
-    let told = mean.map(|(mean, error)| format!("{note}; mean of {} loads {mean:.3} s ± {error:.3} s", loads.len()));
-    Some(Row { note: told.or(Some(note)), ..row })
+    let told = mean.map_or_else(String::new, |(mean, error)| {
+        format!("; mean of {} loads {mean:.3} s ± {error:.3} s", loads.len())
+    });
+    let means = Sample::new(loads.iter().map(|load| load.page_load_s));
+    let precision = told_precision(&means, ("run.precision", scenario.run.precision));
+    Some(Row { note: Some(format!("{note}{told}{precision}")), ..row })
+}
+
+/// That the mean of what each run gives is not known as well as a setting wants it to be.
+fn told_precision(means: &Sample, (key, wanted): (&str, Probability)) -> String {
+    let share = means.mean_error().zip(means.mean()).map(|(half, mean)| half / mean);
+    match share.filter(|share| !wanted.is_zero() && *share >= wanted.get()) {
+        Some(share) => {
+            let runs = counted(means.count(), "run");
+            format!("; {runs} tell the mean to {:.2} %, not to {wanted} ({key}; run.runs bounds them)", share * 100.0)
+        }
+        None => String::new(),
+    }
 }
 
 /// The row of a log: all requests of all runs. Its time is the median of all requests of the log's own, of which those without an answer took
@@ -53,7 +69,10 @@ pub(crate) fn of_log(
         full: is_overloaded_by_log((scenario, log), [times.down_used, times.up_used]),
     })?;
     let dropped = all.iter().map(|replayed| replayed.dropped).sum();
-    let note = format!("{}; {}", transport(scenario, architecture), log_note(scenario, log, (&times, dropped)));
+    let means = Sample::new(all.iter().filter_map(Replayed::mean));
+    let precision = told_precision(&means, ("run.precision", scenario.run.precision));
+    let note =
+        format!("{}; {}{precision}", transport(scenario, architecture), log_note(scenario, log, (&times, dropped)));
     let times_of = (&metrics, median, metrics.bytes.bits_f64() / metrics.pages.sum());
     let limit_s = limit_of_log(scenario, log);
     Ok(Row { log: Some(times), limit_s, ..many((scenario, architecture), all.len(), times_of, note) })
@@ -167,7 +186,9 @@ pub(crate) fn of_users(scenario: &Scenario, users: &Users, architecture: Archite
     let mut metrics = Metrics::default();
     all.iter().for_each(|replication| metrics.merge(&replication.metrics));
     let times = times((scenario, users), &metrics, all);
-    let note = format!("{}; {}", transport(scenario, architecture), note(scenario, users, all));
+    let means = Sample::new(all.iter().filter_map(Replication::mean));
+    let precision = told_precision(&means, ("users.precision", users.precision));
+    let note = format!("{}; {}{precision}", transport(scenario, architecture), note(scenario, users, all));
     let times_of = (&metrics, times.page_load_p50_s, metrics.bytes.bits_f64() / metrics.pages.sum());
     let first_byte_s = Some(metrics.first_bytes.percentile(50));
     // Their pages are their own.

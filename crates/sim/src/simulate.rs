@@ -357,6 +357,13 @@ mod tests {
         assert!(some.rows.iter().any(is_known), "the one that needs most");
         let note = some.rows[0].note.as_deref().expect("there is one");
         assert!(note.contains(&format!("; mean of {count} loads ")), "{note}");
+        assert!(!note.contains("tell the mean"), "{note}");
+        let few = simulated(&["run.runs=12", "run.precision=0.1 %"]);
+        let note = few.rows[0].note.as_deref().expect("there is one");
+        assert!(
+            note.contains("; 12 runs tell the mean to ") && note.contains(" %, not to 0.1 % (run.precision; "),
+            "{note}"
+        );
         let first = |simulation: &Simulation| simulation.loads[..count as usize].to_vec();
         assert_eq!(first(&some), first(&all), "the same loads, but fewer");
     }

@@ -76,6 +76,8 @@ struct Compared {
     /// How far apart seeds are.
     spread: f64,
     late_acks: u64,
+    /// The first seeds are all far from it.
+    is_rare: bool,
 }
 
 impl Compared {
@@ -99,15 +101,15 @@ fn compare(name: &str, assignments: Vec<String>, seeds: Seeds) -> Option<Compare
     };
     let (mut spread, mut loads) = simulated(seeds[0])?;
     let (mut model, mut late_acks) = predicted(&scenario, &assignments);
-    let is_far = (model / middle_of_course(&loads, model) - 1.0).abs() >= CLOSE;
-    if (spread > CLOSE || is_far) && seeds[1] > seeds[0] {
+    let is_rare = spread <= CLOSE && (model / middle_of_course(&loads, model) - 1.0).abs() >= CLOSE;
+    if (spread > CLOSE || is_rare) && seeds[1] > seeds[0] {
         (spread, loads) = simulated(seeds[1])?;
     }
     if spread > CLOSE && scenario.tcp.congestion == Congestion::Bbr {
         (model, late_acks) = middle_draw(&scenario, &assignments);
     }
     let sim = middle_of_course(&loads, model);
-    Some(Compared { assignments, model, sim, spread, late_acks })
+    Some(Compared { assignments, model, sim, spread, late_acks, is_rare })
 }
 
 /// What the model says, and how many timers of acknowledgements run out.
@@ -177,6 +179,9 @@ fn check(cases: Vec<Compared>) -> Vec<Compared> {
     assert!(mean < 0.0005 && most < CLOSE);
     let (mean, _) = errors(&mut linux);
     assert!(mean < 0.002);
+    let rare = linux.iter().filter(|case| case.is_rare).count();
+    println!("{rare} of {} take a course that none of the first seeds does", linux.len());
+    assert!(rare * 20 <= linux.len());
     linux
 }
 

@@ -337,6 +337,9 @@ fn a_full_disk_ends_the_trace_but_not_the_simulation() {
     let (simulation, summary) = simulate_traced(&scenario, 7, files, &mut |_| {});
     assert_eq!(simulation, simulate(&scenario, 7));
     assert!(summary.problem.is_some_and(|problem| problem.starts_with("the trace was cut short: ")));
+    assert!(summary.has_failed);
+    let (_, whole) = simulate_traced(&scenario, 7, Traced::default().files(), &mut |_| {});
+    assert!(whole.problem.is_none() && !whole.has_failed);
 }
 
 #[test]

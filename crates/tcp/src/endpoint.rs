@@ -147,7 +147,8 @@ impl Endpoint {
     }
 
     /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges at once, and answers with data as soon as that is sent. What others of its host's endpoints send by
-    /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]).
+    /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]). To each [`Output::Room`] the owner answers with [`Endpoint::write_on_at`]: until
+    /// then nothing more of what was written is sent.
     pub fn answer_when_heard(&mut self) {
         self.sender.answer_when_heard();
     }
@@ -288,7 +289,12 @@ impl Endpoint {
             if self.answering == Some(due) {
                 self.answering = None;
             } else if !self.rests && self.sender.next_timeout() == Some(due) {
-                self.sender.handle_timer(due);
+                let only_fills = self.sender.handle_timer(due);
+                // What a burst has begun, or a program writes later, is not sent sooner because there is more behind it.
+                if only_fills && self.answering.is_some_and(|answers| answers > due) {
+                    self.set_due();
+                    continue;
+                }
             } else {
                 self.receiver.handle_timer(self.sender.rtt.rto());
             }

@@ -6,11 +6,10 @@
 //! have room for a fifth less, and losses cut what is on the way into more pieces ([`crate::scoreboard`]). While it fills pieces the kernel sends what the windows take: a batch for each piece that was filled,
 //! everything after half the largest window.
 //!
-//! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()), once its program runs ([`crate::Program`]), if that
-//! is known to take a time. An acknowledgement lets the buffer
-//! grow, to twice the congestion window's segments (three times BBR's), if the application waits and the congestion window is not filled
-//! (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two batches go, which in slow start is one of two
-//! segments (`ss -m` after every acknowledgement, Linux 6.18). So it is where nobody waits, but the kernel was asked in vain whether there is room,
+//! An application that found the buffer full goes on when a third is free (sk_stream_is_writeable()) and its program runs ([`crate::Program`]), if
+//! that is known to take a time. An acknowledgement lets the buffer grow, to twice the congestion window's segments (three times BBR's), if the
+//! application waits and the congestion window is not filled (tcp_should_expand_sndbuf()). It is seen to grow, too, when an acknowledgement lets two
+//! batches go, which in slow start is one of two segments (`ss -m` after every acknowledgement, Linux 6.18). So it is where nobody waits, but the kernel was asked in vain whether there is room,
 //! which a program does that has just accepted a connection (epoll still has the event that it may be written to): if its first answer leaves less than a
 //! third free, later ones find more room. Each write is taken to be one call with everything in it. What arrives while the
 //! call sends, which takes its time ([`crate::host`]), is heard when it is over or has begun sixteen pieces (sk_flush_backlog()): ten

@@ -507,8 +507,9 @@ impl Sender {
         earliest(earliest(self.timer, self.reordering_timer), earliest(self.probe_due(), rare))
     }
 
-    /// Runs the timer that was due at `due`. A probe comes before the timeout of the same time, which it postpones.
-    pub(crate) fn handle_timer(&mut self, due: Instant) {
+    /// Runs the timer that was due at `due`. A probe comes before the timeout of the same time, which it postpones. Returns whether it is only that a
+    /// program fills its send buffer.
+    pub(crate) fn handle_timer(&mut self, due: Instant) -> bool {
         if self.pacing_timer == Some(due) {
             self.pacing_timer = None;
         } else if self.reordering_timer == Some(due) {
@@ -521,7 +522,9 @@ impl Sender {
             self.probe_closed_window();
         } else {
             self.use_room();
+            return true;
         }
+        false
     }
 
     /// RFC 9293 §3.8.6.1: sends what little the window takes, or else asks for it.

@@ -51,7 +51,11 @@ impl FromStr for Probability {
 
 impl fmt::Display for Probability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{} %", self.0 * 100.0))
+        // As it was written: a hundred times of it may end in digits that nobody wrote.
+        let percentage = self.0 * 100.0;
+        let rounded = (percentage * 1e9).round() / 1e9;
+        let same = Self::new(rounded * 0.01) == Some(*self);
+        f.pad(&format!("{} %", if same { rounded } else { percentage }))
     }
 }
 

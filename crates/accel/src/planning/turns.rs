@@ -35,11 +35,6 @@ impl<W> Turns<W> {
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
-
-    /// Those that wait, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &W> {
-        self.waiting.values()
-    }
 }
 
 #[cfg(test)]
@@ -52,7 +47,6 @@ mod tests {
         for (priority, writer) in [(-2, 'c'), (i32::MIN, 'd'), (0, 'a'), (0, 'b'), (i32::MIN, 'e')] {
             turns.wait(priority, writer);
         }
-        assert!(turns.iter().eq(&['a', 'b', 'c', 'd', 'e']));
         assert_eq!(turns.take_next(), Some('a'));
         // Downloads share: who has written comes behind the others.
         turns.wait(i32::MIN, 'f');

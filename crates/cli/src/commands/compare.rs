@@ -53,7 +53,7 @@ fn listen_to_hosts(args: &ScenarioArgs) -> Result<ExitCode, CliError> {
     let plain = farhop_measure::with_plain_programs(&run.scenario);
     let measurement = farhop_measure::measure(&plain, &mut |line| run.progress.say(line))?;
     if let Some(gap) = measurement.gaps.first() {
-        run.progress.keep(&format!("no program is listened to: {}", gap.reason));
+        run.progress.keep(&format!("neither programs nor kernels that have rested are listened to: {}", gap.reason));
     }
     answers.extend([measurement.hosts]);
     let [kernels, clients, openings, servers] = answers.counts();
@@ -106,6 +106,8 @@ pub(super) struct Session {
     scenario: Scenario,
     results: Results,
     progress: Progress,
+    /// A trace was asked for that could not be written.
+    lacks_trace: bool,
 }
 
 impl Session {
@@ -113,7 +115,7 @@ impl Session {
         let scenario = open(&args.scenario, &args.changes.assignments())?;
         tell_of_page(&scenario);
         let results = nothing_yet(&scenario, &args.changes);
-        Ok(Self { scenario, results, progress: Progress::start() })
+        Ok(Self { scenario, results, progress: Progress::start(), lacks_trace: false })
     }
 
     pub(super) fn predict(&mut self) {
@@ -131,8 +133,11 @@ impl Session {
     /// Simulates, with a trace in this folder if one is asked for.
     pub(super) fn simulate(&mut self, trace: Option<&Path>) -> Result<(), CliError> {
         let before = host::cpu_s();
-        let (simulation, series) = simulate::run(&self.scenario, trace, &self.progress)?;
-        self.results.series = series;
+        let (simulation, traced) = simulate::run(&self.scenario, trace, &self.progress)?;
+        if let Some((series, is_written)) = traced {
+            self.results.series = Some(series);
+            self.lacks_trace = !is_written;
+        }
         // Users and logs have pages of their own, not the scenario's.
         let of_many = simulation.rows.iter().filter(|row| row.users.is_some() || row.log.is_some());
         if let Some(least) = of_many.map(|row| row.limit_s).min_by(f64::total_cmp) {
@@ -181,7 +186,8 @@ impl Session {
             let report: PathBuf = dir.join("report.html");
             output::tell(format_args!("report: {}", report.display()));
         }
-        // Cells may be empty, each with its reason; if all are, nothing has come of the run.
-        Ok(if self.results.rows.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        // Cells may be empty, each with its reason; if all are, nothing has come of the run. What was traced in part was told of.
+        let has_failed = self.results.rows.is_empty() || self.lacks_trace;
+        Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

@@ -19,12 +19,12 @@ pub(crate) fn simulate(args: &Simulate) -> Result<ExitCode, CliError> {
     compare::single(&args.run, |run| run.simulate(args.trace.as_deref()))
 }
 
-/// Simulates `scenario`, with a trace in this folder if one is asked for.
+/// Simulates `scenario`, with a trace in this folder if one is asked for: what of that is drawn, and whether all of it could be written.
 pub(super) fn run(
     scenario: &Scenario,
     trace: Option<&Path>,
     progress: &Progress,
-) -> Result<(Simulation, Option<TraceSeries>), CliError> {
+) -> Result<(Simulation, Option<(TraceSeries, bool)>), CliError> {
     progress.say("simulating");
     let mut pace = Pace::default();
     let mut heard = |news: farhop_sim::Progress| {
@@ -39,7 +39,7 @@ pub(super) fn run(
     }
     let (records, end, dir) = (summary.records, summary.end, dir.display());
     progress.keep(&format!("trace: {dir}: {records} arrivals, deliveries and drops of the far link in {end}"));
-    Ok((simulation, Some(summary.series)))
+    Ok((simulation, Some((summary.series, !summary.has_failed))))
 }
 
 /// The files of a trace in a folder, which is made if need be.

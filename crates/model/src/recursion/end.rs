@@ -145,8 +145,8 @@ impl End {
 
     /// Runs what timers run out now.
     pub(crate) fn run_timers(&mut self, now: Ticks) -> Expired {
-        let mut expired = Expired::default();
-        if self.sender.room_due <= now {
+        let mut expired = Expired { room: self.sender.room_due <= now, ..Expired::default() };
+        if expired.room {
             if let Some(repair) = &mut self.repair {
                 repair.note_starvation(&self.sender, self.sender.accepted - self.sender.next);
             }
@@ -270,4 +270,13 @@ pub(crate) struct Expired {
     pub(crate) delay: bool,
     /// A probe sends the last segment again, which is of so many bytes.
     pub(crate) probe: Option<u64>,
+    /// A program fills its send buffer.
+    pub(crate) room: bool,
+}
+
+impl Expired {
+    /// Whether it is only that a program fills its send buffer.
+    pub(crate) fn only_fills(&self) -> bool {
+        self.room && !self.hello && self.timeout.is_none() && !self.delay && self.probe.is_none()
+    }
 }

@@ -394,7 +394,13 @@ impl<'a> Load<'a> {
                 self.gave_up |= self.mode == Mode::Wary && self.parameters.control == Control::Tcp && self.needless > 0;
                 self.repeat(place, side, payload);
             }
-            self.flush_late(place, side);
+            // What is answered later is not sent sooner because there is more behind it.
+            let end = self.buffers.connections[place].end(side);
+            if expired.only_fills() && end.is_answering() && !end.answers_at(now) {
+                self.set_timer(place, side);
+            } else {
+                self.flush_late(place, side);
+            }
         }
     }
 

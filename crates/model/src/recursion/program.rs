@@ -66,22 +66,28 @@ impl<'a> Program<'a> {
     /// afterwards.
     pub(crate) fn writes_on(&mut self, now: Ticks) -> Option<Ticks> {
         let [times, _] = self.times?;
-        let last = self.runs.max(self.wrote_on);
-        self.wrote_on = Some(match last {
-            Some(last) if now <= last + Ticks::of(PROGRAM_STAYS_AWAKE) => last.max(now) + middle(PROGRAM_AT_WORK),
-            _ => {
-                let pause = last.map(|last| now.since(last).to_duration());
-                now + Ticks::of(times.after(pause).mean() + PROGRAM_WRITES)
-            }
+        let pause = self.pause_of_writing(now);
+        self.wrote_on = Some(match pause.filter(|pause| *pause <= Ticks::of(PROGRAM_STAYS_AWAKE)) {
+            Some(_) => self.runs.max(self.wrote_on).unwrap_or(now).max(now) + middle(PROGRAM_AT_WORK),
+            None => now + Ticks::of(times.after(pause.map(Ticks::to_duration)).mean() + PROGRAM_WRITES),
         });
         self.wrote_on
     }
 
-    /// How long ago it wrote on, as far as that decides how long it takes the next time.
+    /// How long it has not run, be it to write on.
+    fn pause_of_writing(&self, now: Ticks) -> Option<Ticks> {
+        let runs = self.runs.map(|runs| now.since(runs) + self.rested);
+        // Rounds in which it wrote on repeat.
+        let wrote_on = self.wrote_on.map(|wrote| now.since(wrote));
+        runs.into_iter().chain(wrote_on).min()
+    }
+
+    /// The same, as far as it decides how long it takes to write on the next time.
     pub(crate) fn since_writing(&self, now: Ticks) -> Ticks {
-        let longest =
-            self.times.and_then(|[times, _]| times.pauses().last()).map_or(Duration::ZERO, |after| after.pause);
-        self.wrote_on.map_or(Ticks::ZERO, |wrote| now.since(wrote).min(Ticks::of(longest) + Ticks::from_nanos(1)))
+        let Some([times, _]) = self.times else { return Ticks::ZERO };
+        let longest = times.pauses().last().map_or(Duration::ZERO, |after| after.pause);
+        let most = Ticks::of(longest) + Ticks::from_nanos(1);
+        self.pause_of_writing(now).map_or(most, |pause| pause.min(most))
     }
 
     /// When it has opened a connection for something that happens now, one after the other, if it takes a time of its own.
@@ -169,6 +175,10 @@ mod tests {
         assert_eq!(program.since_writing(at(25_000)), at(2500).since(middle(PROGRAM_AT_WORK)));
         assert_eq!(program.since_writing(at(90_000)), at(10_000) + Ticks::from_nanos(1), "no pause is longer");
         assert_eq!(program.answers(at(22_600)), Some(at(22_903)), "since it has answered");
+        let mut rested = Program { times: Some([&takes, &opens]), ..Program::default() };
+        rested.answers(at(0));
+        rested.rest(at(20_000));
+        assert_eq!(rested.writes_on(at(400)), Some(at(703)), "time was skipped");
         assert_eq!(Program::default().writes_on(at(0)), None);
     }
 

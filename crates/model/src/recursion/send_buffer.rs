@@ -3,8 +3,9 @@
 //! It takes pieces of half the largest offer, of 64 KiB at most, and begins one while the memory in use is below what the buffer may have,
 //! which is not looked at again until the piece is full. A piece has memory of its own beside its payload, and so has each batch that was
 //! cut from one to be sent. What the windows let go is sent meanwhile: batch by batch, and all of it after half the largest offer. A
-//! writer that was stopped goes on when a third is free and its program runs ([`super::program`]); an acknowledgement lets the buffer grow if that leaves the congestion window
-//! unfilled, or lets two batches go. So it does until a third is free if the first write of who accepted the connection left less, though it was taken.
+//! writer that was stopped goes on when a third is free and its program runs ([`super::program`]); an acknowledgement lets the buffer grow if
+//! that leaves the congestion window unfilled, or lets two batches go. So it does until a third is free if the first write of who accepted the
+//! connection left less, though it was taken.
 
 use super::sender::Sender;
 use super::ticks::Ticks;

@@ -76,6 +76,8 @@ pub struct TraceSummary {
     pub end: Instant,
     /// Why the rest is not; absent if everything is there.
     pub problem: Option<String>,
+    /// A file could not be written.
+    pub has_failed: bool,
     /// Some of it, to be drawn.
     pub series: TraceSeries,
 }
@@ -210,12 +212,14 @@ impl Tracer {
     pub(crate) fn check_size(&mut self, now: Instant, last: Instant) {
         if now > last && self.is_on() && self.written.load(Ordering::Relaxed) > self.most {
             self.finish(last);
-            self.summary.problem = Some(format!(
+            self.summary.problem.get_or_insert_with(|| {
+                format!(
                 "the trace ends after {:.3} s of the run: its files have {}; a smaller page, fewer users or a shorter time can be \
                  traced whole",
                 (last - Instant::START).as_secs_f64(),
                 Bytes::new(self.most),
-            ));
+            )
+            });
         }
     }
 
@@ -246,6 +250,7 @@ impl Tracer {
     /// A file cannot be written: nothing more is, and the log has no end.
     fn fail(&mut self, error: &io::Error) {
         self.link = None;
+        self.summary.has_failed = true;
         self.summary.problem.get_or_insert_with(|| format!("the trace was cut short: {error}"));
     }
 }

@@ -116,6 +116,9 @@ struct Way {
     /// Taken and not in frames yet.
     gathered: Bytes,
     waits_for_credit: bool,
+    /// It is among the flows whose bytes are to be put into frames; and among those that wait for room.
+    is_dirty: bool,
+    is_queued: bool,
     /// Frames under way, each with the bytes that it takes.
     frames: VecDeque<(Bytes, Mark)>,
     /// Bytes of them that have arrived.
@@ -221,11 +224,11 @@ impl Tube {
         end.turn.take_if(|turn| *turn == number);
         way.gathered += taken;
         end.gathered += taken;
-        if taken > Bytes::ZERO && !end.dirty.contains(&number) {
+        if taken > Bytes::ZERO && !core::mem::replace(&mut way.is_dirty, true) {
             end.dirty.push_back(number);
         }
         way.waits_for_credit = taken < bytes && taken == granted;
-        if taken < bytes && !way.waits_for_credit && !end.queue.iter().any(|waiting| *waiting == number) {
+        if taken < bytes && !way.waits_for_credit && !core::mem::replace(&mut way.is_queued, true) {
             end.queue.wait(way.priority, number);
         }
         taken
@@ -262,8 +265,11 @@ impl Tube {
     pub(crate) fn handle_timeout(&mut self, now: Instant, side: Side) -> bool {
         let counts = self.ends[side as usize].wake.counts(now);
         if counts {
-            while let Some(flow) = self.ends[side as usize].dirty.pop_front() {
-                self.flush(now, side, flow);
+            while let Some(number) = self.ends[side as usize].dirty.pop_front() {
+                if let Some(flow) = self.flows.get_mut(&number) {
+                    flow.ways[side as usize].is_dirty = false;
+                }
+                self.flush(now, side, number);
             }
             self.ends[side as usize].connection.handle_timeout(now);
         }
@@ -298,9 +304,18 @@ impl Tube {
                 Some(Output::Connected { stream: None, .. }) => return Some(Heard::Up),
                 Some(Output::Received { stream, bytes, .. }) => self.receive(now, side, stream.0, bytes),
                 Some(_) => {}
-                None => return end.next_turn(),
+                None => return self.next_turn(side),
             }
         }
+    }
+
+    /// Lets the next flow write at an end, if there is room for it.
+    fn next_turn(&mut self, side: Side) -> Option<Heard> {
+        let number = self.ends[side as usize].next_turn()?;
+        if let Some(flow) = self.flows.get_mut(&number) {
+            flow.ways[side as usize].is_queued = false;
+        }
+        Some(Heard::Room { flow: number })
     }
 
     /// Puts what has been gathered of a flow into frames.
@@ -402,14 +417,14 @@ impl End {
         }
     }
 
-    /// Lets the next flow write, if there is room for it.
-    fn next_turn(&mut self) -> Option<Heard> {
+    /// The flow that may write next, if there is room for it.
+    fn next_turn(&mut self) -> Option<u32> {
         if self.room() == Bytes::ZERO {
             return None;
         }
         let flow = self.queue.take_next()?;
         self.turn = Some(flow);
-        Some(Heard::Room { flow })
+        Some(flow)
     }
 }
 
@@ -422,6 +437,8 @@ impl Way {
             receive: ReceiveCredit::new(INITIAL, size),
             gathered: Bytes::ZERO,
             waits_for_credit: false,
+            is_dirty: false,
+            is_queued: false,
             frames: VecDeque::new(),
             arrived: Bytes::ZERO,
             delivered: 0,

@@ -368,6 +368,17 @@ fn who_has_waited_for_room_writes_on_when_its_program_runs() {
     server.handle_timeout(at(210));
     let sent = transmit_times(&mut server);
     assert!(sent.len() >= 6 && sent[0] == at(204), "{sent:?}");
+    // It does not send what was written later any sooner.
+    let (mut server, config) = written_on(Profile::Linux, true);
+    outputs(&mut server);
+    server.write_on_at(at(204));
+    server.run_at(at(206));
+    server.write(at(203), config.mss);
+    server.handle_segment(at(203), &acknowledging(config.mss * 14));
+    server.handle_timeout(at(205));
+    assert_eq!((transmit_times(&mut server), server.next_timeout()), (vec![], Some(at(206))));
+    server.handle_timeout(at(206));
+    assert_eq!(transmit_times(&mut server)[0], at(206));
     // Programs of which nobody knows when they run write on at once.
     let (mut server, config) = written_on(Profile::Linux, false);
     assert_eq!(rooms(&mut server), 0);

@@ -1,6 +1,7 @@
 //! What an entry means beyond its fields: whether it is a document, whether a window went there, where it leads.
 
 use super::{Entry, find};
+use crate::page::MAX_SIZE;
 use farhop_units::Bytes;
 use url::{Position, Url};
 
@@ -23,18 +24,28 @@ impl Entry {
     }
 
     /// What the body weighed on the wire, by the best that the recording knows: its coded size; else, if it was coded, all that was
-    /// transferred (a head too many), else its own size. A recording without the response's fields does not say whether it was coded: then what is
-    /// smaller counts. `None` if the recording knows nothing at all.
+    /// transferred (a head too many) or what the response says of it (`Content-Length`), else its own size, else what the response says. A recording
+    /// without the response's fields does not say whether it was coded: then what is smaller counts. `None` if the recording knows nothing at all.
     pub fn body_on_the_wire(&self) -> Option<Bytes> {
         let coding = self.response_header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"));
         let may_be_coded = coding.is_some() || (self.response_headers.is_empty() && self.status != Some(304));
         let held = self.size.or_else(|| Some(Bytes::new(self.body.as_ref()?.len() as u64)));
-        let coded = self.transferred.filter(|&transferred| may_be_coded && transferred > Bytes::ZERO);
+        let transferred = self.transferred.filter(|&transferred| may_be_coded && transferred > Bytes::ZERO);
+        let coded = transferred.or_else(|| self.declared_size().filter(|_| coding.is_some()));
         match (self.coded_size, coded, held) {
             (Some(size), _, _) => Some(size),
             (None, Some(coded), Some(held)) => Some(coded.min(held)),
-            (None, coded, held) => held.or(coded),
+            (None, coded, held) => held.or(coded).or_else(|| self.declared_size()),
         }
+    }
+
+    /// RFC 9110 §8.6: what the response says that its body weighs, or would, where a browser had it already (304). What HEAD asks for has none,
+    /// nor has a response that says so.
+    fn declared_size(&self) -> Option<Bytes> {
+        let text = self.response_header("content-length")?.trim_matches([' ', '\t']);
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let declared = text.parse().ok().map(Bytes::new).filter(|bytes| is_number && *bytes <= MAX_SIZE)?;
+        (self.method != "HEAD" && !matches!(self.status, Some(204 | 205))).then_some(declared)
     }
 
     /// What a server sees of the URL.

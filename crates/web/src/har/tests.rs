@@ -101,6 +101,31 @@ fn a_cache_that_transferred_nothing_says_nothing_about_the_size() {
 }
 
 #[test]
+fn a_body_without_a_size_weighs_what_its_response_says() {
+    let response = |method: &str, status: u16, length: &str, more: &str| {
+        let headers = format!(r#"[{{"name": "content-length", "value": "{length}"}}{more}]"#);
+        let request = format!(r#"{{"method": "{method}", "url": "http://a.test/"}}"#);
+        let content = if more.is_empty() { "" } else { r#""size": 20000"# };
+        let response =
+            format!(r#"{{"status": {status}, "bodySize": -1, "content": {{{content}}}, "headers": {headers}}}"#);
+        let entry = format!(r#"{{"request": {request}, "response": {response}}}"#);
+        parse(&format!(r#"{{"log": {{"entries": [{entry}]}}}}"#)).entries[0].body_on_the_wire()
+    };
+    for status in [200, 304] {
+        assert_eq!(response("GET", status, " 4321 ", ""), Some(Bytes::new(4321)));
+    }
+    assert_eq!(response("HEAD", 200, "4321", ""), None);
+    let none =
+        [(200, "-1"), (200, "+1"), (200, "many"), (200, ""), (200, "1000000000001"), (204, "4321"), (205, "4321")];
+    assert!(none.into_iter().all(|(status, length)| response("GET", status, length, "").is_none()));
+    let coded = r#", {"name": "content-encoding", "value": "br"}"#;
+    assert_eq!(response("GET", 200, "4321", coded), Some(Bytes::new(4321)), "what was on the wire");
+    assert_eq!(response("GET", 200, "no", coded), Some(Bytes::new(20_000)));
+    let held = entry_with("", r#""content": {"size": 2000},"#);
+    assert_eq!(held.body_on_the_wire(), Some(Bytes::new(2000)));
+}
+
+#[test]
 fn a_byte_order_mark_is_no_error_and_other_codings_are_character_sets() {
     let text = format!("\u{feff}{CHROME}");
     assert_eq!(Har::parse(text.as_bytes()).unwrap(), parse(CHROME));

@@ -28,7 +28,10 @@ pub(super) fn parse_combined(line: &str) -> Result<LogRecord, &'static str> {
 fn record(fields: &mut Fields<'_>) -> Result<LogRecord, &'static str> {
     let client = fields.word().ok_or("no client")?;
     fields.word().ok_or("no identity")?;
-    fields.word().ok_or("no user")?;
+    // Names may have blanks in them.
+    if fields.before('[').ok_or("no time in brackets")?.is_empty() {
+        return Err("no user");
+    }
     let at = fields.between('[', ']').and_then(time).ok_or("no time in brackets")?;
     let request = fields.between('"', '"').ok_or("no request in quotes")?;
     let status = fields.word().and_then(status).ok_or("no status")?;

@@ -23,6 +23,15 @@ impl<'a> Fields<'a> {
         (!word.is_empty()).then_some(word)
     }
 
+    /// The text before a mark that has a blank before it.
+    pub(super) fn before(&mut self, mark: char) -> Option<&'a str> {
+        let is_mark = |(place, _): &(usize, &str)| self.rest[..*place].ends_with([' ', '\t']);
+        let (place, _) = self.rest.match_indices(mark).find(is_mark)?;
+        let (before, rest) = self.rest.split_at(place);
+        self.rest = rest;
+        Some(before.trim_matches([' ', '\t']))
+    }
+
     /// The text between two marks, as it stands: a backslash keeps the character behind it from closing.
     pub(super) fn between(&mut self, open: char, close: char) -> Option<&'a str> {
         let inside = self.rest.trim_start_matches([' ', '\t']).strip_prefix(open)?;

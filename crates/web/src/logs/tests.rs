@@ -56,6 +56,12 @@ fn common_and_combined_formats_are_read() {
     let combined = format!(r#"{COMMON} "http://a/\"b\"" "Mozilla/4.08 [en] (Win98; I ;Nav)""#);
     assert_eq!(read(combined.as_bytes(), Format::Combined, Strictness::Refuse).unwrap().records, log.records);
     assert_eq!(problem(COMMON, Format::Combined), "no referrer in quotes");
+    for user in ["-", "frank zappa[1]"] {
+        let named = COMMON.replace("frank", user);
+        assert_eq!(read(named.as_bytes(), Format::Common, Strictness::Refuse).unwrap().records, log.records);
+    }
+    let bracket = COMMON.replace("frank", "frank [the] zappa");
+    assert_eq!(problem(&bracket, Format::Common), "no time in brackets", "nobody knows where such a name ends");
     let quoted = COMMON.replace("/apache_pb.gif", r#"/\"x\""#).replace("2326", "-");
     let log = read(quoted.as_bytes(), Format::Common, Strictness::Refuse).unwrap();
     assert_eq!((&*log.records[0].url, log.records[0].reply_bytes), (r#"/\"x\""#, Bytes::ZERO));
@@ -78,6 +84,8 @@ fn broken_lines_say_what_is_wrong() {
     }
     for (part, instead, expected) in [
         ("[10/Oct", "[32/Oct", "no time in brackets"),
+        ("[10/Oct", "10/Oct", "no time in brackets"),
+        ("frank ", "", "no user"),
         ("10/Oct", "10/Okt", "no time in brackets"),
         ("10/Oct/2000", "30/Feb/2000", "no time in brackets"),
         ("10/Oct/2000", "29/Feb/1999", "no time in brackets"),

@@ -308,3 +308,22 @@ proptest! {
         let _ = text.parse::<UserModel>();
     }
 }
+
+/// A table's rows of a model's parameters, as published.
+fn rows<M: Parameters>() -> Vec<String> {
+    let mut model = M::default();
+    let row = |(name, value): (&str, &mut dyn super::parameters::Parameter)| {
+        format!("| {} | {name} | {} |", M::NAME, value.text().replace('|', "\\|"))
+    };
+    model.parameters().into_iter().map(row).collect()
+}
+
+#[test]
+fn the_manual_has_all_parameters() {
+    let manual = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md"));
+    let models =
+        [rows::<Zhou2004>(), rows::<ChoiLimb1999>(), rows::<Surge1998>(), rows::<ThreeGpp>(), rows::<Page2025>()];
+    assert!(models.iter().all(|rows| rows.len() > 2), "{models:?}");
+    let rows = models.concat();
+    assert!(rows.iter().all(|row| manual.contains(row)), "docs/scenario.md lacks some of\n{}", rows.join("\n"));
+}
