@@ -90,7 +90,12 @@ fn replicate(case: &Case<'_>, seed: u64, run: u32, watch: &mut Watch<'_, Duratio
     Ok(Some(replication))
 }
 
-fn no_pages(users: &Users, full: bool) -> SimError {
+/// Why nothing is known of pages.
+fn no_pages(Case { scenario, users, .. }: &Case<'_>, is_overloaded: bool) -> SimError {
+    // Who cannot even ask leaves the link idle: so much is asked for if each user wants one page in all the time.
+    let asked = (users.model.typical_page().total_bytes() * user_count(scenario, users)).bits_f64();
+    let capacity = scenario.link.down.capacity(Instant::START, Instant::START + users.duration);
+    let full = is_overloaded || capacity.is_some_and(|capacity| asked > capacity);
     SimError::NoPages { from: users.warm_up, end: users.duration, full }
 }
 
@@ -191,7 +196,7 @@ pub(crate) fn run(
     if all.iter().any(|replication| replication.mean().is_some()) {
         return Ok(all);
     }
-    Err(no_pages(case.users, all.iter().any(|replication| replication.is_overloaded)))
+    Err(no_pages(&case, all.iter().any(|replication| replication.is_overloaded)))
 }
 
 /// Refuses connections between proxies that are too many as soon as they are there, which is before anybody uses them.
@@ -313,6 +318,10 @@ pub(crate) mod tests {
         let broken = scenario(&["run.runs=4", "link.up.loss=100 %"]);
         let error = run((case(&broken), 1), 2, (Vec::new(), None), &mut |_, _| {}).expect_err("nothing arrives");
         assert_eq!(error.to_string(), "no page that was asked for from 30 s on was complete at 180 s");
+        // What is wanted is too much even if nothing of it is asked for.
+        let crowd = scenario(&["run.runs=1", "link.up.loss=100 %", "access.terminals=2000"]);
+        let error = run((case(&crowd), 1), 1, (Vec::new(), None), &mut |_, _| {}).expect_err("nothing arrives");
+        assert!(error.to_string().ends_with("at 180 s: the network cannot carry what the users want"), "{error}");
     }
 
     #[test]
