@@ -36,7 +36,7 @@
 //!
 //! let demo = farhop_scenario::open("demo", &[])?;
 //! let load = Recursion::new().load(&Parameters::of(&demo), &Workload::of(&demo.page)?)?;
-//! assert_eq!(load.round_trips.discovery, 1);
+//! assert_eq!(load.round_trips.total(), 12);
 //! assert!(load.breakdown.slow_start > load.breakdown.transmission);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
