@@ -131,6 +131,12 @@ mod tests {
         Program::new(times([8, 64]), times([50, 150]), Stream::new(seed, 0))
     }
 
+    /// So many µs each time after a pause of so many ms.
+    fn after(millis: u64, micros: u64) -> AfterPause {
+        let quantiles = [0, PauseTimes::ALL].map(|share| (share, Duration::from_micros(micros))).to_vec();
+        AfterPause { pause: Duration::from_millis(millis), quantiles }
+    }
+
     /// How many µs 40 programs take to answer what happens at some time, after others have happened; from the least.
     fn spans(before: &[u64], micros: u64) -> Vec<u128> {
         let one = |seed: u64| {
@@ -160,10 +166,6 @@ mod tests {
 
     #[test]
     fn programs_of_another_machine_take_what_was_measured_there() {
-        let after = |millis, micros: u64| AfterPause {
-            pause: Duration::from_millis(millis),
-            quantiles: [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec(),
-        };
         let times = PauseTimes::new(vec![after(0, 100), after(30, 200)]).expect("in order");
         let takes = |pause_ms: u64| {
             let mut program = Program::new(times.clone(), times.clone(), Stream::new(1, 1));
@@ -200,10 +202,6 @@ mod tests {
 
     #[test]
     fn the_first_connection_takes_what_was_measured_after_that_pause() {
-        let after = |millis, micros: u64| AfterPause {
-            pause: Duration::from_millis(millis),
-            quantiles: [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec(),
-        };
         let [takes, opening] = [[100, 200], [300, 500]]
             .map(|[short, long]| PauseTimes::new(vec![after(0, short), after(30, long)]).expect("in order"));
         for (pause_ms, micros) in [(29, 300), (31, 500)] {
@@ -216,10 +214,6 @@ mod tests {
 
     #[test]
     fn who_finds_room_sleeps_as_long_for_it_and_is_no_sooner_to_answer() {
-        let after = |millis, micros: u64| AfterPause {
-            pause: Duration::from_millis(millis),
-            quantiles: [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec(),
-        };
         let times = PauseTimes::new(vec![after(0, 100), after(30, 200)]).expect("in order");
         let mut program = Program::new(times.clone(), times, Stream::new(1, 1));
         let slept = |micros| Duration::from_micros(micros) + PROGRAM_WRITES;
