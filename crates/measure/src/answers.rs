@@ -6,7 +6,8 @@
 //! an answer that is slower than the next packet counts as that one's: tails end at the pace.
 //!
 //! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
-//! that has slept takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several. So are
+//! takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several, by how long it has not done
+//! the same. Who is awake counts where it has done nothing else meanwhile; who opens further connections, and who waits for room, are not told apart. So are
 //! kernels that had nothing to do for long, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
 //! a pause and lets data go. What clients acknowledge then may wait for their programs, so it does not count; a sender's program may be who sends, too,
 //! where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
@@ -28,15 +29,14 @@ use std::time::Duration;
 
 /// What takes longer waits for something else: no kernel's timer that delays acknowledgements is as short.
 const LONGEST: Duration = Duration::from_millis(1);
-/// And no program.
+/// And no program that has slept.
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// Behind packets that came later it may be one of these that names what a connection is opened for.
 const LONGEST_OPENING: Duration = Duration::from_millis(2);
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
-/// Pauses before a packet that are told from each other, in ms, and such of programs, which sleep after one.
+/// Pauses before a packet that are told from each other, in ms, and times in which a program has not done the same.
 const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
-const SLEEPS_MS: [u64; 7] = [0, 3, 10, 30, 60, 120, 300];
 /// After such a pause kernels are listened to in loads, too.
 const RESTED: Duration = Duration::from_millis(30);
 /// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of what happens once in a round trip.
@@ -71,8 +71,8 @@ struct Answer {
 /// One of a program's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProgramAnswer {
-    /// How long it has not run.
-    slept: Duration,
+    /// How long it has not done the same.
+    rested: Duration,
     takes: Duration,
     since: Since,
 }
@@ -206,12 +206,17 @@ struct Host {
     question: Option<(Kind, Duration)>,
     /// The answer under way: when its first packet left, and how many of data there are.
     answer: Option<(Instant, u32, Answer)>,
-    /// When the program had something to do last.
+    /// When the program had something to do last, when it sent last, and when it has opened a connection and anything else.
     ran: Option<Instant>,
+    sent: Option<Instant>,
+    opened: Option<Instant>,
+    answered: Option<Instant>,
+    /// When it was woken up, if it has sent nothing since.
+    wakes: Option<Instant>,
     /// What was delivered to it that it has not answered, by connection.
     asked: BTreeMap<u64, Asked>,
     /// What has woken the program, which has sent nothing since: it may name objects for which connections are opened, whatever follows it.
-    woken: Option<Asked>,
+    names: Option<Asked>,
 }
 
 /// Which connection packets belong to: flows are of one direction.
@@ -299,8 +304,8 @@ impl HostAnswers {
             by_pause(answers, &PAUSES_MS, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_ONCE });
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
-            let takes = answers.iter().map(|answer| (answer.slept, of_program(answer)));
-            by_pause(takes, &SLEEPS_MS, quiet, |_| FEWEST_ONCE)
+            let takes = answers.iter().map(|answer| (answer.rested, of_program(answer)));
+            by_pause(takes, &PAUSES_MS, quiet, |_| FEWEST_ONCE)
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
@@ -343,7 +348,7 @@ fn by_pause(
     let pauses = pauses_ms.iter().copied().map(Duration::from_millis);
     let ends = pauses.clone().skip(1).chain([Duration::MAX]);
     let heard = pauses.zip(ends).map(|(from, end)| {
-        let within = |(pause, _): &&(Duration, Duration)| (from..end).contains(pause);
+        let within = |(pause, _): &&(Duration, Duration)| from <= *pause && (*pause < end || end == Duration::MAX);
         let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
         takes.sort_unstable();
         (from, if takes.len() < fewest(from) { Vec::new() } else { takes })
@@ -408,22 +413,29 @@ impl Host {
         if matches!(kind, Kind::Acknowledgement | Kind::Selective) {
             // Whether that lets go what is sent next over the connection, or the program writes it, nobody knows.
             self.asked.remove(&connection);
-            self.woken = None;
+            self.names = None;
             return;
         }
         let Some((_, pause)) = self.question else { return };
-        let slept = self.ran.replace(now).map(|ran| now.since(ran)).filter(|slept| *slept > PROGRAM_STAYS_AWAKE);
+        let slept = self.ran.replace(now).map_or(Duration::MAX, |ran| now.since(ran));
         let waits =
             |asked: &Asked| now.since(asked.from) <= PROGRAM_STAYS_AWAKE && asked.kind == kind && kind != Kind::Data;
-        let wakes = || slept.map(|slept| Asked { kind, slept, from: now, since: Since::Delivery { pause } });
+        let asked = Asked { kind, slept, from: now, since: Since::Delivery { pause } };
         if end.asks(kind) && self.asked.get(&connection).is_none_or(|asked| !waits(asked)) {
-            self.asked.remove(&connection);
-            self.asked.extend(wakes().map(|asked| (connection, asked)));
+            self.asked.insert(connection, asked);
         }
         if end.asks(kind) {
-            let may_name = |woken: &Asked| now.since(woken.from) <= LONGEST_OPENING;
-            self.woken = wakes().or(self.woken.filter(may_name));
+            let may_name = |names: &Asked| now.since(names.from) <= LONGEST_OPENING;
+            let wakes = slept > PROGRAM_STAYS_AWAKE;
+            self.names = if wakes { Some(asked) } else { self.names.filter(may_name) };
+            self.wakes = if wakes { Some(now) } else { self.wakes };
         }
+    }
+
+    /// Whether the program is still waking up, or has not done before what others have asked: so what it is asked for now takes longer.
+    fn is_busy(&self, asked: &Asked) -> bool {
+        let is_waking = |wakes: Instant| asked.from <= wakes + LONGEST;
+        self.wakes.is_some_and(is_waking) || self.sent.is_some_and(|sent| sent >= asked.from)
     }
 
     /// One of its packets is at the link. The program's answer, if it is one.
@@ -435,17 +447,28 @@ impl Host {
             }
             return None;
         }
-        // What else is sent is a kernel's.
-        if kind != Kind::Selective && (kind == Kind::Opening || self.asked.contains_key(&connection)) {
-            self.ran = Some(now);
-        }
-        if kind == Kind::Selective || (kind, end) == (Kind::Opening, End::Server) {
+        if kind == Kind::Selective {
             return None;
         }
-        let (asked, woken) = (self.asked.remove(&connection), self.woken.take());
-        let Asked { slept, from, since, .. } = if kind == Kind::Opening { woken } else { asked }?;
-        let takes = now.since(from);
-        (takes <= LONGEST_OF_PROGRAMS).then_some(ProgramAnswer { slept, takes, since })
+        let (is_opening, asked) = (kind == Kind::Opening, self.asked.get(&connection).copied());
+        let longest = match asked.filter(|asked| !is_opening && asked.slept <= PROGRAM_STAYS_AWAKE) {
+            None => LONGEST_OF_PROGRAMS,
+            Some(asked) if self.is_busy(&asked) => Duration::ZERO,
+            Some(_) => LONGEST,
+        };
+        // What else is sent is a kernel's.
+        if is_opening || asked.is_some() {
+            (self.ran, self.sent, self.wakes) = (Some(now), Some(now), None);
+        }
+        if is_opening && end == End::Server {
+            return None;
+        }
+        let (asked, names) = (self.asked.remove(&connection), self.names.take());
+        let asked = if is_opening { names } else { asked };
+        let last = if is_opening { self.opened.replace(now) } else { asked.and_then(|_| self.answered.replace(now)) };
+        let Asked { from, since, .. } = asked?;
+        let (rested, takes) = (last.map_or(Duration::MAX, |last| from.since(last.min(from))), now.since(from));
+        (takes <= longest).then_some(ProgramAnswer { rested, takes, since })
     }
 }
 
@@ -547,7 +570,7 @@ mod tests {
     /// What was heard and sent: µs and bytes.
     type Packets<'a> = (&'a [(u64, u64)], &'a [(u64, u64)]);
 
-    /// How long the clients' and the servers' programs slept, and what they and their kernels took.
+    /// How long ago the clients' and the servers' programs had answered, if ever, and what they and their kernels took.
     fn programs((heard, sent): Packets<'_>) -> [Vec<(Duration, Duration)>; 2] {
         let (mut inputs, mut outputs) = record(heard, sent);
         let clients = of(&(inputs.clone(), outputs.clone()));
@@ -568,44 +591,70 @@ mod tests {
     }
 
     fn spans(answers: &[ProgramAnswer]) -> Vec<(Duration, Duration)> {
-        answers.iter().map(|one| (one.slept, one.takes)).collect()
+        answers.iter().map(|one| (one.rested, one.takes)).collect()
     }
 
-    fn one(slept: u64, takes: u64) -> Vec<(Duration, Duration)> {
-        vec![(micros(slept), micros(takes))]
+    fn one(rested: u64, takes: u64) -> Vec<(Duration, Duration)> {
+        vec![(micros(rested), micros(takes))]
+    }
+
+    /// Nothing has been answered before.
+    fn first(takes: u64) -> Vec<(Duration, Duration)> {
+        vec![(Duration::MAX, micros(takes))]
+    }
+
+    fn after_first(rested: u64, takes: u64) -> Vec<(Duration, Duration)> {
+        [first(30), one(rested, takes)].concat()
     }
 
     #[test]
     fn programs_that_have_slept_answer_requests_and_the_ends_of_objects() {
-        let none = || [Vec::new(), Vec::new()];
+        let none = || [first(30), first(30)];
+        let second = |rested, takes| [(); 2].map(|()| after_first(rested, takes));
         let asked = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (31_050, 252)][..]);
-        assert_eq!(programs(asked), [one(30_000, 50), one(30_000, 50)]);
+        assert_eq!(programs(asked), second(29_970, 50));
         let acknowledged = (asked.0, &[(1030, 252), (31_012, 52), (31_050, 252)][..]);
         assert_eq!(
             programs(acknowledged),
-            [one(30_000, 50), one(30_000, 38)],
+            [after_first(29_970, 50), after_first(29_982, 38)],
             "servers' kernels do that by themselves"
         );
         let data = (&[(1000, 402), (31_000, 1500), (32_500, 302)][..], &[(1030, 252), (32_550, 1500)][..]);
-        assert_eq!(programs(data), [one(1500, 50), one(1500, 50)], "the last of several packets");
-        let awake = (&[(1000, 402), (1900, 402)][..], &[(1030, 252), (1950, 252)][..]);
-        assert_eq!(programs(awake), none(), "it has not slept");
+        assert_eq!(programs(data), second(31_470, 50), "the last of several packets");
         let late = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (41_001, 252)][..]);
         assert_eq!(programs(late), none(), "it waits for something else");
         let burst = (asked.0, &[(1030, 252), (31_050, 1500), (31_051, 1500)][..]);
-        assert_eq!(programs(burst), [one(30_000, 50), one(30_000, 50)], "one answer, several packets");
+        assert_eq!(programs(burst), second(29_970, 50), "one answer, several packets");
         let gap = (&[(1000, 402), (31_000, 72)][..], &[(1030, 252), (31_050, 1500)][..]);
         assert_eq!(programs(gap), none(), "an acknowledgement lets data go");
         let repeated = (&[(1000, 402), (31_000, 1500)][..], &[(1030, 252), (31_020, 64), (31_050, 252)][..]);
-        assert_eq!(programs(repeated), [one(30_000, 50), one(30_000, 50)], "a kernel tells of a gap");
+        assert_eq!(programs(repeated), second(29_970, 50), "a kernel tells of a gap");
         let both = (&[(1000, 402), (31_000, 402), (31_020, 402)][..], &[(1030, 252), (31_050, 252), (31_060, 252)][..]);
-        assert_eq!(programs(both), [one(30_000, 50), one(30_000, 50)], "the first of two connections");
+        assert_eq!(programs(both), second(29_970, 50), "the first of two");
         let sent = &[(1030, 252), (31_012, 52), (31_032, 52), (31_050, 252)][..];
-        assert_eq!(programs((both.0, sent))[1], one(30_000, 38), "since the first of two acknowledgements");
+        assert_eq!(programs((both.0, sent))[1], after_first(29_982, 38), "since the first of two acknowledgements");
         let last = (&[(1000, 402), (31_000, 402), (34_000, 52)][..], &[(1030, 252), (34_015, 1500)][..]);
         assert_eq!(programs(last), none(), "after the last answer an acknowledgement lets other data go");
         let streams = (&[(1000, 402), (31_000, 402)][..], &[(1030, 252), (25_000, 1500), (31_050, 252)][..]);
-        assert_eq!(programs(streams), [one(30_000, 50), one(30_000, 50)], "what a kernel sends wakes no program");
+        assert_eq!(programs(streams), second(29_970, 50), "what a kernel sends wakes no program");
+    }
+
+    #[test]
+    fn programs_that_are_awake_answer_where_they_do_nothing_else() {
+        let answers = |heard: &[u64], sent: &[u64]| {
+            // All but the last are no requests' ends.
+            let (last, others) = heard.split_last().expect("some");
+            let heard = [(1000, 402)].into_iter().chain(others.iter().map(|time| (*time, 1500)));
+            let heard: Vec<_> = heard.chain([(*last, 402)]).collect();
+            let sent: Vec<_> = [1030].iter().chain(sent).map(|time| (*time, 252)).collect();
+            programs((&heard, &sent))
+        };
+        let (none, second) = ([first(30), first(30)], |rested, takes| [(); 2].map(|()| after_first(rested, takes)));
+        assert_eq!(answers(&[1900], &[1950]), second(870, 50));
+        assert_eq!(answers(&[1900], &[2901]), none, "it waits for something else");
+        assert_eq!(answers(&[31_000, 31_900], &[31_950]), none, "it may still be waking up");
+        assert_eq!(answers(&[31_000, 32_100, 33_001], &[33_051]), none, "it was woken again");
+        assert_eq!(answers(&[31_000, 31_900, 32_800], &[32_850]), second(31_770, 50));
     }
 
     #[test]
@@ -630,8 +679,13 @@ mod tests {
             spans(&of(&(inputs, outputs)).servers)
         };
         let asked = [(31_000, 1, 402), (31_100, 2, 52), (31_200, 2, 52)];
-        assert_eq!(servers(&asked, &[(31_110, 9, 1500), (31_300, 8, 1500)]), one(30_580, 300));
+        assert_eq!(servers(&asked, &[(31_110, 9, 1500), (31_300, 8, 1500)]), first(300));
         assert_eq!(servers(&asked, &[(31_110, 9, 1500), (31_300, 9, 1500)]), [], "all of that is the other one's");
+        let both = [(31_000, 1, 402), (31_020, 2, 402)];
+        assert_eq!(servers(&both, &[(31_050, 8, 1500), (31_060, 9, 1500)]), first(50), "it has answered before");
+        let in_turn = [(31_000, 1, 402), (31_055, 2, 402)];
+        let answered = [first(50), one(5, 30)].concat();
+        assert_eq!(servers(&in_turn, &[(31_050, 8, 1500), (31_085, 9, 1500)]), answered);
         let own = [(31_000, 1, 402), (31_100, 1, 52)];
         assert_eq!(servers(&own, &[(31_300, 8, 1500)]), [], "its own may let data go");
     }
@@ -639,15 +693,15 @@ mod tests {
     #[test]
     fn clients_that_have_opened_a_connection_ask_over_it() {
         let client = (&[(31_000, SYN)][..], &[(1000, SYN), (31_020, 52), (31_060, 252)][..]);
-        assert_eq!(programs(client), [one(30_000, 40), Vec::new()], "from the handshake's end on");
+        assert_eq!(programs(client), [first(40), Vec::new()], "from the handshake's end on");
         let two = (
             &[(31_000, SYN), (31_010, SYN)][..],
             &[(1000, SYN), (1010, SYN), (31_020, 52), (31_030, 52), (31_060, 252)][..],
         );
-        assert_eq!(programs(two)[0], one(29_990, 40), "the first of two");
+        assert_eq!(programs(two)[0], first(40), "the first of two");
         let server =
             (&[(1000, SYN), (31_000, 52), (31_030, 252)][..], &[(1020, SYN), (31_042, 52), (31_060, 1500)][..]);
-        assert_eq!(programs(server)[1], one(30_010, 18), "it has slept since the connection was opened");
+        assert_eq!(programs(server)[1], first(18), "it has slept since the connection was opened");
         let others = (&[(1000, SYN), (31_000, SYN)][..], &[(1020, SYN), (31_020, SYN), (31_030, 1500)][..]);
         assert_eq!(programs(others)[1], [], "nobody has asked the server for anything");
     }
@@ -657,24 +711,27 @@ mod tests {
         let openings = |heard: &[(u64, u64)], sent: &[(u64, u64)]| spans(&of(&record(heard, sent)).openings);
         let heard = [(1000, SYN), (31_000, 1500), (31_120, 1500), (31_240, 1500)];
         let sent = [(1100, 252), (31_012, 52), (31_200, SYN), (31_220, SYN)];
-        assert_eq!(openings(&heard, &sent), one(30_000, 200), "whatever follows that, and whatever its kernel says");
+        assert_eq!(openings(&heard, &sent), first(200), "whatever follows that, and whatever its kernel says");
         assert_eq!(openings(&heard[..1], &[(500, SYN), (1100, SYN)]), [], "it was awake");
         assert_eq!(openings(&heard, &[(31_100, 252), (31_200, SYN)]), [], "it has done something since");
         assert_eq!(openings(&heard, &[(42_000, SYN)]), [], "it waited for something else");
+        let again = [&heard[..], &[(61_000, 1500)]].concat();
+        let twice = [first(200), one(61_000 - 31_220, 300)].concat();
+        assert_eq!(openings(&again, &[&sent[..], &[(61_300, SYN)]].concat()), twice, "by how long it has opened none");
         let train: Vec<_> = (0..30).map(|number| (31_000 + 120 * number, 1500)).collect();
         let after = |count: usize| openings(&[&heard[..1], &train[..count]].concat(), &[(34_500, SYN)]);
-        assert_eq!([after(16), after(20)], [one(30_000, 3500), Vec::new()], "what comes later may be what names it");
+        assert_eq!([after(16), after(20)], [first(3500), Vec::new()], "what comes later may be what names it");
         let acknowledged = [(1000, SYN), (31_000, 1500), (31_100, 52)];
         assert_eq!(openings(&acknowledged, &sent), [], "nobody knows whether it was told more");
         let both = programs((&heard[..2], &[(1100, 252), (31_200, SYN), (31_300, 252)]));
-        assert_eq!(both, [Vec::new(), one(30_000, 300)], "a server opens none, and who opens some asks afterwards");
+        assert_eq!(both, [first(100), first(300)], "a server opens none, and who opens some asks afterwards");
     }
 
     #[test]
     fn programs_take_what_their_kernels_do_not() {
         let pause = micros(40_000);
         let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), sends_data: true }).collect();
-        let program = |takes, since| ProgramAnswer { slept: micros(39_000), takes: micros(takes), since };
+        let program = |takes, since| ProgramAnswer { rested: micros(39_000), takes: micros(takes), since };
         let delivered = |takes| program(takes, Since::Delivery { pause });
         let enough = vec![delivered(50); FEWEST_ONCE];
         let mut answers =

@@ -1,8 +1,8 @@
 //! How long hosts take, as a word or as lines with commas between.
 //!
 //! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
-//! µs, at most in so many cases. Behind a line that says `client` or `server` such lines say what these programs take from sleep, by how long
-//! they have not run, and behind `opening` what clients do until they have opened a connection.
+//! µs, at most in so many cases. Behind a line that says `client` or `server` such lines say what these programs take, by how long they
+//! have not done the same, and behind `opening` what clients do until they have opened a connection.
 
 use core::fmt::Write;
 use farhop_tcp::{AfterPause, HostTimes, PauseTimes};

@@ -43,8 +43,8 @@ pub use farhop_link::{
     Trace, TraceEnd, TraceError, TraceRecord,
 };
 pub use farhop_tcp::{
-    AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, HostTimes, PROGRAM_AT_WORK, PROGRAM_OPENS,
-    PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PauseTimes, Profile, TcpConfig, sending_time,
+    AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES,
+    PROGRAM_WRITES_ON, PauseTimes, Profile, TcpConfig, sending_time,
 };
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{

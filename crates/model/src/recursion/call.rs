@@ -8,7 +8,6 @@
 use super::behind::Behind;
 use super::connection::{Connection, Content, Exchange, Kind, Packet, Side};
 use super::load::{Buffers, HEADERS, Load, Planned};
-use super::program::Program;
 use super::progress::Trigger;
 use super::ticks::Ticks;
 use super::wire::ends;
@@ -107,7 +106,7 @@ impl Load<'_> {
         let due = if self.parameters.host_times().is_none() {
             begins + self.waking(place)
         } else if begins > now {
-            begins + Program::opening()
+            begins + self.programs[Side::Client as usize].opening()
         } else {
             self.programs[Side::Client as usize].opens(now).unwrap_or(now)
         };

@@ -381,6 +381,7 @@ impl Load<'_> {
     pub(crate) fn pass(&mut self, span: Ticks) {
         self.skipped += span;
         // The client reads meanwhile.
+        self.programs[Side::Client as usize].reads_through(span);
         self.programs[Side::Server as usize].rest(span);
         for connection in self.buffers.connections.iter_mut().filter(|connection| connection.open) {
             connection.client.receiver.set_skipped(self.skipped);

@@ -196,8 +196,10 @@ fn hosts_have_names_to_resolve_and_connections_of_their_own() {
     parameters.lookup = Duration::from_millis(100);
     let resolved = load(&parameters, &workload);
     let resolving = resolved.last_byte - own_hosts.last_byte;
+    // Who has waited for a name opens the connection sooner than who has just read it.
+    let sooner = Duration::from_millis(200).checked_sub(resolving);
     assert!(
-        resolving.abs_diff(Duration::from_millis(200)) < MICROS,
+        sooner.is_some_and(|sooner| sooner < Duration::from_millis(1)),
         "the document's host, then another: {resolving:?}"
     );
     assert_eq!((resolved.breakdown.lookup, resolved.round_trips.lookup), (Duration::from_millis(200), 2));

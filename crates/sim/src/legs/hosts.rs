@@ -159,7 +159,7 @@ fn is_direct(route: Route) -> bool {
 mod tests {
     use super::*;
     use crate::network::Line;
-    use farhop_tcp::{AfterPause, PROGRAM_WRITES, PauseTimes, Profile};
+    use farhop_tcp::{AfterPause, PROGRAM_WRITES, PROGRAM_WRITES_ON, PauseTimes, Profile};
 
     fn route(terminal: u16, near: Place, far: Place) -> Route {
         Route { line: Line { terminal, server: 0 }, near, far }
@@ -186,7 +186,10 @@ mod tests {
             quantiles: [0, PauseTimes::ALL].map(|share| (share, Duration::from_micros(micros))).to_vec(),
         };
         let times = |micros| PauseTimes::new(vec![always(micros)]).expect("in order");
-        let host_times = HostTimes { kernel: times(10), client: times(100), opening: times(200), server: times(300) };
+        // A connection opens at once behind another one.
+        let later = |after: AfterPause| AfterPause { pause: Duration::from_millis(1), ..after };
+        let opening = PauseTimes::new(vec![always(5), later(always(200))]).expect("in order");
+        let host_times = HostTimes { kernel: times(10), client: times(100), opening, server: times(300) };
         let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
         let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
         let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());
@@ -197,7 +200,7 @@ mod tests {
         }
         let later = now + Duration::from_secs(1);
         let writes_on = hosts.writes_on(later, direct, Side::Far).expect("no box is between them");
-        assert_eq!(writes_on, later + Duration::from_micros(300) + PROGRAM_WRITES);
+        assert_eq!(writes_on, later + Duration::from_micros(300) / PROGRAM_WRITES_ON + PROGRAM_WRITES);
         let read = hosts.reads(later, direct, Side::Near).expect("no box is between them");
         assert_eq!(read, later + Duration::from_micros(100));
         assert_eq!(hosts.opens(read, direct, Side::Near), Some(later + Duration::from_micros(200)));
