@@ -27,9 +27,10 @@ use farhop_web::{HttpConfig, Page, Tls};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// What takes longer waits for something else: no kernel's timer that delays acknowledgements is as short.
+/// What takes longer waits for something else: no kernel's timer that delays acknowledgements is as short. So does a program at work; and who wakes up has
+/// done so by then, or answers nothing that is heard.
 const LONGEST: Duration = Duration::from_millis(1);
-/// And no program that has slept.
+/// And no program that has slept, or has not done that for long.
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// Behind packets that came later it may be one of these that names what a connection is opened for.
 const LONGEST_OPENING: Duration = Duration::from_millis(2);
@@ -300,12 +301,11 @@ impl HostAnswers {
     pub fn host_times(&self) -> HostTimes {
         let quiet = HostTimes::quiet();
         let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
-        let kernel =
-            by_pause(answers, &PAUSES_MS, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_ONCE });
+        let kernel = by_pause(answers, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_ONCE });
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
             let takes = answers.iter().map(|answer| (answer.rested, of_program(answer)));
-            by_pause(takes, &PAUSES_MS, quiet, |_| FEWEST_ONCE)
+            by_pause(takes, quiet, |_| FEWEST_ONCE)
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
@@ -340,12 +340,11 @@ impl ProgramAnswer {
 /// Times after pauses in order; after those of which there are fewer, and if there are no others, what is known.
 fn by_pause(
     answers: impl Iterator<Item = (Duration, Duration)>,
-    pauses_ms: &[u64],
     known: &PauseTimes,
     fewest: impl Fn(Duration) -> usize,
 ) -> PauseTimes {
     let answers: Vec<(Duration, Duration)> = answers.collect();
-    let pauses = pauses_ms.iter().copied().map(Duration::from_millis);
+    let pauses = PAUSES_MS.into_iter().map(Duration::from_millis);
     let ends = pauses.clone().skip(1).chain([Duration::MAX]);
     let heard = pauses.zip(ends).map(|(from, end)| {
         let within = |(pause, _): &&(Duration, Duration)| from <= *pause && (*pause < end || end == Duration::MAX);
@@ -412,7 +411,8 @@ impl Host {
     fn is_asked(&mut self, now: Instant, (kind, connection): (Kind, u64), end: End) {
         if matches!(kind, Kind::Acknowledgement | Kind::Selective) {
             // Whether that lets go what is sent next over the connection, or the program writes it, nobody knows.
-            self.asked.remove(&connection);
+            let may_answer = self.asked.remove(&connection).is_some() && end == End::Server;
+            self.answered = if may_answer { Some(now) } else { self.answered };
             self.names = None;
             return;
         }
@@ -432,9 +432,9 @@ impl Host {
         }
     }
 
-    /// Whether the program is still waking up, or has not done before what others have asked: so what it is asked for now takes longer.
+    /// Whether the program has done meanwhile what others have asked, or was awake, but may still have been waking up: so this takes longer.
     fn is_busy(&self, asked: &Asked) -> bool {
-        let is_waking = |wakes: Instant| asked.from <= wakes + LONGEST;
+        let is_waking = |wakes: Instant| asked.slept <= PROGRAM_STAYS_AWAKE && asked.from <= wakes + LONGEST;
         self.wakes.is_some_and(is_waking) || self.sent.is_some_and(|sent| sent >= asked.from)
     }
 
@@ -450,25 +450,24 @@ impl Host {
         if kind == Kind::Selective {
             return None;
         }
-        let (is_opening, asked) = (kind == Kind::Opening, self.asked.get(&connection).copied());
-        let longest = match asked.filter(|asked| !is_opening && asked.slept <= PROGRAM_STAYS_AWAKE) {
-            None => LONGEST_OF_PROGRAMS,
-            Some(asked) if self.is_busy(&asked) => Duration::ZERO,
-            Some(_) => LONGEST,
-        };
+        let is_opening = kind == Kind::Opening;
+        if is_opening && end == End::Server {
+            self.ran = Some(now);
+            return None;
+        }
+        let (asked, names) = (self.asked.remove(&connection), self.names.take());
+        let is_busy = !is_opening && asked.is_some_and(|asked| self.is_busy(&asked));
         // What else is sent is a kernel's.
         if is_opening || asked.is_some() {
             (self.ran, self.sent, self.wakes) = (Some(now), Some(now), None);
         }
-        if is_opening && end == End::Server {
-            return None;
-        }
-        let (asked, names) = (self.asked.remove(&connection), self.names.take());
         let asked = if is_opening { names } else { asked };
         let last = if is_opening { self.opened.replace(now) } else { asked.and_then(|_| self.answered.replace(now)) };
-        let Asked { from, since, .. } = asked?;
+        let Asked { slept, from, since, .. } = asked?;
         let (rested, takes) = (last.map_or(Duration::MAX, |last| from.since(last.min(from))), now.since(from));
-        (takes <= longest).then_some(ProgramAnswer { rested, takes, since })
+        let is_at_work = slept <= PROGRAM_STAYS_AWAKE && rested < RESTED;
+        let longest = if is_at_work { LONGEST } else { LONGEST_OF_PROGRAMS };
+        (!is_busy && takes <= longest).then_some(ProgramAnswer { rested, takes, since })
     }
 }
 
@@ -686,8 +685,14 @@ mod tests {
         let in_turn = [(31_000, 1, 402), (31_055, 2, 402)];
         let answered = [first(50), one(5, 30)].concat();
         assert_eq!(servers(&in_turn, &[(31_050, 8, 1500), (31_085, 9, 1500)]), answered);
+        let third = [(31_000, 1, 402), (31_100, 3, SYN), (31_200, 2, 402)];
+        let kernel_first = [(31_110, 10, SYN), (31_250, 9, 1500), (31_300, 8, 1500)];
+        assert_eq!(servers(&third, &kernel_first), [], "it was a kernel that sent while the program woke up");
         let own = [(31_000, 1, 402), (31_100, 1, 52)];
         assert_eq!(servers(&own, &[(31_300, 8, 1500)]), [], "its own may let data go");
+        let next = [&own[..], &[(61_000, 2, 402)]].concat();
+        let rested = one(61_000 - 31_100, 40);
+        assert_eq!(servers(&next, &[(31_300, 8, 1500), (61_040, 9, 1500)]), rested, "but an answer it may have been");
     }
 
     #[test]

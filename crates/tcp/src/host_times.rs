@@ -42,13 +42,13 @@ const QUIET_SERVER: [(u64, [u64; 11]); 8] = [
 /// Within a millisecond: one after the other.
 const QUIET_OPENING: [(u64, [u64; 7]); 8] = [
     (0, [10, 13, 17, 23, 30, 33, 36]),
-    (1, [31, 58, 62, 64, 71, 136, 278]),
-    (3, [60, 70, 82, 93, 99, 198, 244]),
-    (10, [111, 133, 143, 163, 181, 288, 602]),
-    (30, [167, 185, 207, 247, 301, 532, 895]),
-    (60, [152, 178, 211, 322, 367, 425, 599]),
-    (120, [157, 203, 316, 535, 632, 823, 984]),
-    (300, [239, 386, 637, 744, 1103, 1429, 1604]),
+    (1, [4, 12, 14, 20, 25, 32, 151]),
+    (3, [34, 36, 40, 51, 63, 135, 185]),
+    (10, [15, 22, 31, 82, 359, 476, 868]),
+    (30, [86, 87, 103, 145, 330, 406, 1043]),
+    (60, [122, 147, 175, 395, 437, 624, 895]),
+    (120, [163, 225, 356, 659, 848, 1023, 1242]),
+    (300, [220, 329, 489, 683, 1012, 1547, 1902]),
 ];
 /// Of these shares of a thousand.
 const OF_HUNDREDS: [u32; 11] = [0, 10, 50, 100, 250, 500, 750, 900, 950, 980, 1000];
@@ -159,13 +159,14 @@ impl PauseTimes {
 pub struct HostTimes {
     /// A kernel to get to a packet, by how long before another one came.
     pub kernel: PauseTimes,
-    /// A client's program, from when the kernel has got to an object's end until it writes the next request; by how long it has not asked.
+    /// A client's program, from when the kernel has got to an object's end until it writes the next request; by how long it has not asked, after the
+    /// longest if it never has. Until it reads what it does nothing about, by how long it has not run.
     pub client: PauseTimes,
     /// The same until it has opened the first of the connections for what it has read, and after that each after the one before; by how long it has
     /// opened none.
     pub opening: PauseTimes,
     /// A server's, from when the kernel has got to a request until it writes the answer, by how long it has answered none; until it finds that there is
-    /// room in a send buffer half of that.
+    /// room in a send buffer half of what that takes after it has written on as long ago.
     pub server: PauseTimes,
 }
 

@@ -106,7 +106,7 @@ impl Load<'_> {
         let due = if self.parameters.host_times().is_none() {
             begins + self.waking(place)
         } else if begins > now {
-            begins + self.programs[Side::Client as usize].opening()
+            self.programs[Side::Client as usize].opens_later(begins)
         } else {
             self.programs[Side::Client as usize].opens(now).unwrap_or(now)
         };

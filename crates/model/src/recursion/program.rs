@@ -1,4 +1,4 @@
-//! When the program at one end reads what arrives, answers, or opens a connection: some time after it from sleep, soon while its processor is still awake.
+//! When the program at one end reads what arrives, answers, or opens a connection: the later the longer it has not done the same.
 
 use super::ticks::Ticks;
 use farhop_scenario::{HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON, PauseTimes};
@@ -7,7 +7,8 @@ use std::time::Duration;
 /// The program that has all connections of one end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Program<'a> {
-    /// What it takes until it has done something, and until it has opened a connection, by how long it has not done that; none if it does so at once.
+    /// What it takes until it has answered, and until it has opened a connection, by how long it has not done that, the first also until it has read, by
+    /// how long it has not run; none if it does so at once.
     times: Option<[&'a PauseTimes; 2]>,
     runs: Last,
     answered: Last,
@@ -33,7 +34,7 @@ impl Last {
 
     /// How long ago that was.
     fn since(&self, now: Ticks) -> Option<Ticks> {
-        self.at.map(|at| now.since(at) + self.rested)
+        self.at.map(|at| (now + self.rested).since(at))
     }
 
     /// Whether the program has not slept since.
@@ -121,8 +122,15 @@ impl<'a> Program<'a> {
         Some(opened)
     }
 
+    /// When it has opened a connection that it opens then, of its own accord.
+    pub(crate) fn opens_later(&mut self, then: Ticks) -> Ticks {
+        let opened = then + self.opening();
+        self.opened = Last::new(opened);
+        opened
+    }
+
     /// What it takes to open a connection behind another one, or of its own accord.
-    pub(crate) fn opening(&self) -> Ticks {
+    fn opening(&self) -> Ticks {
         self.times.map_or(Ticks::ZERO, |[_, times]| after(times, Some(Ticks::ZERO)))
     }
 }
@@ -146,7 +154,7 @@ mod tests {
         let after = |(millis, micros): (u64, u64)| AfterPause {
             pause: Duration::from_millis(millis),
             // Their mean is none of their quantiles.
-            quantiles: [(0, 0), (500, micros / 2), (PauseTimes::ALL, 3 * micros)]
+            quantiles: [(0, micros / 4), (500, micros / 2), (PauseTimes::ALL, micros * 11 / 4)]
                 .map(|(share, micros)| (share, Duration::from_micros(micros)))
                 .to_vec(),
         };
@@ -154,7 +162,7 @@ mod tests {
     }
 
     fn both() -> [PauseTimes; 2] {
-        [times([20, 200, 300]), times([30, 500, 700])]
+        [times([20, 200, 300]), times([40, 500, 700])]
     }
 
     fn program([takes, opens]: &[PauseTimes; 2]) -> Program<'_> {
@@ -180,6 +188,10 @@ mod tests {
         sleeping.rest(at(20_000));
         assert_eq!([400, 500].map(|micros| sleeping.reads(at(micros))), [at(700), at(700)]);
         assert_eq!(sleeping.reads(at(3000)), at(3200), "that is over");
+        let mut waking = program(&times);
+        assert_eq!(waking.reads(at(0)), at(300));
+        waking.rest(at(1100));
+        assert_eq!(waking.reads(at(100)), at(300), "0.9 ms after it has read");
         let mut reading = program(&times);
         assert_eq!(reading.answers(at(0)), Some(at(303)));
         reading.reads_through(at(20_000));
@@ -215,19 +227,21 @@ mod tests {
         assert_eq!(writing.writes_on(at(23_000)), Some(at(23_013)));
         writing.rest(at(20_000));
         assert_eq!(writing.writes_on(at(23_100)), Some(at(23_113)), "rounds repeat");
+        assert_eq!(writing.answers(at(44_000)), Some(at(44_303)));
+        assert_eq!(writing.writes_on(at(44_100)), Some(at(44_303 + 150 + 3)), "when it has answered");
         assert_eq!(Program::default().writes_on(at(0)), None);
     }
 
     #[test]
     fn it_opens_the_first_connection_for_what_it_reads_later_than_it_answers() {
-        let times = both();
-        let mut program = program(&times);
-        assert_eq!(program.opening(), at(30));
-        assert_eq!(program.opens(at(1000)), Some(at(1030)), "of its own accord");
+        let both = both();
+        let mut program = program(&both);
+        assert_eq!(program.opening(), at(40));
+        assert_eq!(program.opens(at(1000)), Some(at(1040)), "of its own accord");
         program.reads(at(5000));
-        assert_eq!([(); 2].map(|()| program.opens(at(5000))), [5500, 5530].map(|then| Some(at(then))));
+        assert_eq!([(); 2].map(|()| program.opens(at(5000))), [5500, 5540].map(|then| Some(at(then))));
         program.reads(at(9000));
-        assert_eq!(program.opens(at(9900)), Some(at(9930)), "it had read that before");
+        assert_eq!(program.opens(at(9900)), Some(at(9940)), "it had read that before");
         program.reads(at(20_000));
         program.reads(at(20_850));
         assert_eq!(program.opens(at(20_850)), Some(at(21_550)), "awake as well");
@@ -235,5 +249,14 @@ mod tests {
         assert_eq!(reads, at(40_300));
         program.reads(at(40_100));
         assert_eq!(program.opens(reads), Some(at(40_800)), "since what names it came");
+        let slow = [times([20, 200, 900]), both[1].clone()];
+        let mut late = self::program(&slow);
+        let reads = late.reads(at(5000));
+        assert_eq!(late.opens(reads), Some(reads + at(40 / 4)), "no sooner than behind what it reads");
+        let mut later = self::program(&both);
+        assert_eq!(later.opens_later(at(9000)), at(9040));
+        later.reads(at(14_000));
+        assert_eq!(later.opens(at(14_000)), Some(at(14_500)), "since it opened that");
+        assert_eq!((later.opens(at(14_000)), later.opens(at(14_000))), (Some(at(14_540)), Some(at(14_580))));
     }
 }

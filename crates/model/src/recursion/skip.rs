@@ -297,7 +297,7 @@ impl Load<'_> {
         digest.unwrap_or(u64::MAX)
     }
 
-    /// When the server's program goes on that waited for room, and how long it has slept before it does so again.
+    /// When the server's program goes on that waited for room, and how long it has not written on before it does so again.
     fn writing(&self, place: usize) -> u64 {
         let due = self.buffers.connections[place].server.sender.room_due;
         let due = if due == Ticks::NEVER { Ticks::ZERO } else { due.since(self.now) };

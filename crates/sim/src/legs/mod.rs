@@ -36,6 +36,9 @@ use lookup::Lookup;
 use quic::QuicEnd;
 use std::collections::VecDeque;
 
+/// When a host's program has done something at one end, if it is known.
+type Does = fn(&mut Hosts, Instant, Route, Side) -> Option<Instant>;
+
 /// Two ends and the way between them.
 #[derive(Debug)]
 struct Leg {
@@ -200,11 +203,11 @@ impl Legs {
         Some((self.trunk.as_ref()?.station(side, route.line.terminal), connection))
     }
 
-    /// The program at one end of TCP does something.
-    fn run_program(&mut self, now: Instant, leg: u32, side: Side) {
+    /// The program at one end of TCP does something, which takes a while.
+    fn run_program(&mut self, now: Instant, (leg, side): (u32, Side), does: Does) {
         let End { route, transport, .. } = &mut self.legs[leg].ends[side as usize];
         if let Transport::Tcp(endpoint) = transport
-            && let Some(runs) = self.hosts.answers(now, *route, side)
+            && let Some(runs) = does(&mut self.hosts, now, *route, side)
         {
             endpoint.run_at(runs);
         }
@@ -213,7 +216,7 @@ impl Legs {
     /// Writes a message, or more of the last one, at one end.
     pub(crate) fn write(&mut self, now: Instant, leg: u32, side: Side, message: Message) {
         self.end(leg, side.other()).expect(message);
-        self.run_program(now, leg, side);
+        self.run_program(now, (leg, side), Hosts::answers);
         self.write_bytes(now, leg, side, message.bytes);
     }
 
@@ -227,7 +230,7 @@ impl Legs {
 
     /// Writes `bytes` of which it is decided as they are sent what they are ([`Legs::decide`]).
     pub(crate) fn write_undecided(&mut self, now: Instant, leg: u32, side: Side, bytes: Bytes) {
-        self.run_program(now, leg, side);
+        self.run_program(now, (leg, side), Hosts::answers);
         self.end(leg, side).leave_undecided(bytes);
         self.write_bytes(now, leg, side, bytes);
     }
@@ -269,7 +272,8 @@ impl Legs {
 
     /// Nothing more will be written at one end.
     pub(crate) fn close(&mut self, now: Instant, leg: u32, side: Side) {
-        self.run_program(now, leg, side);
+        // Nobody is answered by that.
+        self.run_program(now, (leg, side), Hosts::reads);
         match &mut self.busy_end(leg, side).transport {
             Transport::Tcp(endpoint) => endpoint.close(now),
             Transport::Flow { closes, .. } => {
