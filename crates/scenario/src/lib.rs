@@ -44,7 +44,7 @@ pub use farhop_link::{
 };
 pub use farhop_tcp::{
     AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES,
-    PROGRAM_WRITES_ON, PauseTimes, Profile, TcpConfig, sending_time,
+    PROGRAM_WRITES_ON_SPEEDUP, PauseTimes, Profile, TcpConfig, sending_time,
 };
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{

@@ -166,7 +166,7 @@ pub struct HostTimes {
     /// opened none.
     pub opening: PauseTimes,
     /// A server's, from when the kernel has got to a request until it writes the answer, by how long it has answered none; until it finds that there is
-    /// room in a send buffer half of what that takes after it has written on as long ago.
+    /// room in a send buffer half of what that takes, by how long it has not written on.
     pub server: PauseTimes,
 }
 

@@ -58,7 +58,7 @@ pub use error::TcpError;
 pub use host::sending_time;
 pub use host_times::{AfterPause, HostTimes, HostTimesError, PauseTimes};
 pub use kernel::Kernel;
-pub use program::{PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON, Program};
+pub use program::{PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, Program};
 pub use sack::{SackBlock, SackBlocks};
 pub use segment::{Codepoint, Segment, Timestamps};
 pub use sequence::Sequence;

@@ -1,7 +1,7 @@
 //! When the program at one end reads what arrives, answers, or opens a connection: the later the longer it has not done the same.
 
 use super::ticks::Ticks;
-use farhop_scenario::{HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON, PauseTimes};
+use farhop_scenario::{HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, PauseTimes};
 use std::time::Duration;
 
 /// The program that has all connections of one end.
@@ -92,7 +92,7 @@ impl<'a> Program<'a> {
         let [times, _] = self.times?;
         let ran = [self.runs, self.wrote_on].into_iter().filter(|last| last.is_awake(now)).filter_map(|last| last.at);
         let begins = ran.max().map_or(now, |ran| ran.max(now));
-        let takes = after(times, self.wrote_on.since(now)).per(PROGRAM_WRITES_ON.into());
+        let takes = after(times, self.wrote_on.since(now)).per(PROGRAM_WRITES_ON_SPEEDUP.into());
         let writes = begins + takes + Ticks::of(PROGRAM_WRITES);
         self.wrote_on = Last::new(writes);
         Some(writes)

@@ -159,7 +159,7 @@ fn is_direct(route: Route) -> bool {
 mod tests {
     use super::*;
     use crate::network::Line;
-    use farhop_tcp::{AfterPause, PROGRAM_WRITES, PROGRAM_WRITES_ON, PauseTimes, Profile};
+    use farhop_tcp::{AfterPause, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, PauseTimes, Profile};
 
     fn route(terminal: u16, near: Place, far: Place) -> Route {
         Route { line: Line { terminal, server: 0 }, near, far }
@@ -200,7 +200,7 @@ mod tests {
         }
         let later = now + Duration::from_secs(1);
         let writes_on = hosts.writes_on(later, direct, Side::Far).expect("no box is between them");
-        assert_eq!(writes_on, later + Duration::from_micros(300) / PROGRAM_WRITES_ON + PROGRAM_WRITES);
+        assert_eq!(writes_on, later + Duration::from_micros(300) / PROGRAM_WRITES_ON_SPEEDUP + PROGRAM_WRITES);
         let read = hosts.reads(later, direct, Side::Near).expect("no box is between them");
         assert_eq!(read, later + Duration::from_micros(100));
         assert_eq!(hosts.opens(read, direct, Side::Near), Some(later + Duration::from_micros(200)));
