@@ -30,6 +30,19 @@ fn a_server_whose_timer_was_due_before_it_could_run_is_woken_again() {
     assert!((80.0..90.0).contains(&four) && five > four && five < four + 20.0, "{four} s and {five} s");
 }
 
+/// Each object of HTTP/1.0 has a connection of its own, which is closed a round trip before the next request.
+#[test]
+fn who_closes_a_connection_has_answered_nobody() {
+    let link = ["link.down.delay=30 ms", "link.up.delay=30 ms", "page.objects=3", "page.size=1 kB"];
+    let time = |server: &str| {
+        let hosts =
+            format!("tcp.host_times=after_ms,0,100\n0,11,11\nclient\n0,50,50\nopening\n0,50,50\nserver\n{server}");
+        time("demo", &[&link[..], &["http.version=1.0", "http.connections=1", &hosts]].concat())
+    };
+    let rested = time("0,0,0\n90,5000,5000") - time("0,0,0");
+    assert!((rested - 0.015).abs() < 0.001, "three answers two round trips apart: {rested} s");
+}
+
 /// Every version with every handshake that it can have and every way to resolve names.
 fn combinations() -> Vec<[String; 3]> {
     let mut all = Vec::new();

@@ -177,6 +177,7 @@ fn programs_that_are_awake_answer_where_they_do_nothing_else() {
     assert_eq!(answers(&[31_000, 31_900], &[31_950]), none, "it may still be waking up");
     assert_eq!(answers(&[31_000, 32_100, 33_001], &[33_051]), none, "it was woken again");
     assert_eq!(answers(&[31_000, 31_900, 32_800], &[32_850]), second(31_770, 50));
+    assert_eq!(answers(&[31_000, 31_900, 32_800], &[33_901]), second(31_770, 1101), "what it has not done for long");
 }
 
 #[test]

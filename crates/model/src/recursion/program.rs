@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(sleeping.reads(at(3000)), at(3200), "that is over");
         let mut waking = program(&times);
         assert_eq!(waking.reads(at(0)), at(300));
-        waking.rest(at(1100));
-        assert_eq!(waking.reads(at(100)), at(300), "0.9 ms after it has read");
+        waking.rest(at(1050));
+        assert_eq!(waking.reads(at(200)), at(300), "0.95 ms after it has read");
         let mut reading = program(&times);
         assert_eq!(reading.answers(at(0)), Some(at(303)));
         reading.reads_through(at(20_000));
