@@ -144,6 +144,7 @@ fn the_heading_tells_what_the_command_line_has_changed() {
         own.clone() + "; with lan.delay=1ms, run.seed=3"
     );
     assert_eq!(title(&["--set", "title=mine", "--seed", "3"]), "mine");
+    assert_eq!(title(&["--set", "title=", "--set", "lan.delay=1ms"]), "with lan.delay=1ms");
     assert!(!own.contains("with lan"), "{own}");
 }
 

@@ -46,6 +46,8 @@ const LEAST_BYTES: Bytes = Bytes::new(144_800);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostAnswers {
     kernels: Vec<Answer>,
+    syns: Vec<Answer>,
+    syn_acks: Vec<Answer>,
     clients: Vec<ProgramAnswer>,
     openings: Vec<ProgramAnswer>,
     servers: Vec<ProgramAnswer>,
@@ -140,9 +142,14 @@ impl HostAnswers {
                 (Some(_), Kind::Opening) => (End::Client, &mut all.openings),
                 (Some(_), _) => (End::Client, &mut all.clients),
             };
+            let opened = if end == End::Server { &mut all.syns } else { &mut all.syn_acks };
             if is_heard {
+                if kind == Kind::Opening {
+                    host.is_opened(at, connection);
+                }
                 host.is_asked(at, (kind, connection), end);
             } else {
+                opened.extend(host.accepts(at, (kind, connection), end));
                 programs.extend(host.runs(at, (kind, connection), end));
             }
         }
@@ -158,8 +165,13 @@ impl HostAnswers {
     /// What they say of hosts; after pauses of which there are too few what a quiet machine's take, and of none a quiet one's.
     pub fn host_times(&self) -> HostTimes {
         let quiet = HostTimes::quiet();
-        let answers = self.kernels.iter().map(|answer| (answer.pause, answer.takes));
-        let kernel = by_pause(answers, &quiet.kernel, |pause| if pause < RESTED { FEWEST } else { FEWEST_ONCE });
+        let kernels = |answers: &[Answer], quiet: &PauseTimes, fewest: usize| {
+            let takes = answers.iter().map(|answer| (answer.pause, answer.takes));
+            by_pause(takes, quiet, |pause| if pause < RESTED { fewest } else { FEWEST_ONCE })
+        };
+        let kernel = kernels(&self.kernels, &quiet.kernel, FEWEST);
+        let syn = kernels(&self.syns, &quiet.syn, FEWEST_ONCE);
+        let syn_ack = kernels(&self.syn_acks, &quiet.syn_ack, FEWEST_ONCE);
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
             let takes = answers.iter().map(|answer| (answer.rested, of_program(answer)));
@@ -168,7 +180,7 @@ impl HostAnswers {
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
         let server = program(&self.servers, PROGRAM_WRITES, &quiet.server);
-        HostTimes { kernel, client, opening, server }
+        HostTimes { kernel, syn, syn_ack, client, opening, server }
     }
 }
 
@@ -176,6 +188,8 @@ impl Extend<Self> for HostAnswers {
     fn extend<T: IntoIterator<Item = Self>>(&mut self, others: T) {
         for others in others {
             self.kernels.extend(others.kernels);
+            self.syns.extend(others.syns);
+            self.syn_acks.extend(others.syn_acks);
             self.clients.extend(others.clients);
             self.openings.extend(others.openings);
             self.servers.extend(others.servers);
@@ -183,38 +197,55 @@ impl Extend<Self> for HostAnswers {
     }
 }
 
-/// Times after pauses in order; after those of which there are fewer, and if there are no others, what is known.
+/// Times after pauses in order; after those of which there are fewer what is known, but no less than what was heard after the next shorter one, nor more
+/// than after the next longer one: a busy machine's are not quick after a pause that it never had. If there are no others, what is known.
 fn by_pause(
     answers: impl Iterator<Item = (Duration, Duration)>,
     known: &PauseTimes,
     fewest: impl Fn(Duration) -> usize,
 ) -> PauseTimes {
     let answers: Vec<(Duration, Duration)> = answers.collect();
-    let pauses = PAUSES_MS.into_iter().map(Duration::from_millis);
-    let ends = pauses.clone().skip(1).chain([Duration::MAX]);
-    let heard = pauses.zip(ends).map(|(from, end)| {
+    let pauses = PAUSES_MS.map(Duration::from_millis);
+    let ends = pauses.into_iter().skip(1).chain([Duration::MAX]);
+    let heard = pauses.into_iter().zip(ends).map(|(from, end)| {
         let within = |(pause, _): &&(Duration, Duration)| from <= *pause && (*pause < end || end == Duration::MAX);
         let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
         takes.sort_unstable();
-        (from, if takes.len() < fewest(from) { Vec::new() } else { takes })
+        (takes.len() >= fewest(from)).then(|| quantiles(&takes))
     });
-    let heard: Vec<(Duration, Vec<Duration>)> = heard.collect();
-    if heard.iter().all(|(_, takes)| takes.is_empty()) {
+    let heard: Vec<Option<Quantiles>> = heard.collect();
+    if heard.iter().all(Option::is_none) {
         return known.clone();
     }
-    let times = heard.into_iter().map(|(from, takes)| quantiles(from, &takes, known));
+    let times = pauses.into_iter().enumerate().map(|(place, pause)| {
+        let quantiles = heard[place].unwrap_or_else(|| {
+            let known = known.after(Some(pause + Duration::from_nanos(1)));
+            let shorter = heard[..place].iter().flatten().next_back();
+            between(SHARES.map(|share| known.at(share)), shorter, heard[place..].iter().flatten().next())
+        });
+        AfterPause { pause, quantiles: SHARES.into_iter().zip(quantiles).collect() }
+    });
     PauseTimes::new(times.collect()).expect("quantiles are in order")
 }
 
-/// What so many sorted times say, or what is known if there are none.
-fn quantiles(pause: Duration, takes: &[Duration], known: &PauseTimes) -> AfterPause {
-    let known = known.after(Some(pause + Duration::from_nanos(1)));
-    let last = takes.len().saturating_sub(1);
-    let at = |share: u32| {
-        let place = (last * share as usize).div_ceil(PauseTimes::ALL as usize);
-        takes.get(place).copied().unwrap_or_else(|| known.at(share))
-    };
-    AfterPause { pause, quantiles: SHARES.map(|share| (share, at(share))).to_vec() }
+/// Times of [`SHARES`].
+type Quantiles = [Duration; SHARES.len()];
+
+/// What so many sorted times say.
+fn quantiles(takes: &[Duration]) -> Quantiles {
+    let last = takes.len() - 1;
+    SHARES.map(|share| takes[(last * share as usize).div_ceil(PauseTimes::ALL as usize)])
+}
+
+/// What is known, as far as it is within what was heard after a shorter and a longer pause.
+fn between(known: Quantiles, shorter: Option<&Quantiles>, longer: Option<&Quantiles>) -> Quantiles {
+    std::array::from_fn(|place| {
+        let [shorter, longer] = [shorter, longer].map(|heard| heard.map(|times| times[place]));
+        // What was heard is no more in order than chance has it.
+        let least = shorter.map_or(Duration::ZERO, |shorter| longer.map_or(shorter, |longer| shorter.min(longer)));
+        let most = longer.map_or(Duration::MAX, |longer| shorter.map_or(longer, |shorter| shorter.max(longer)));
+        known[place].clamp(least, most)
+    })
 }
 
 #[cfg(test)]

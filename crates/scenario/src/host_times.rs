@@ -1,7 +1,7 @@
 //! How long hosts take, as a word or as lines with commas between.
 //!
 //! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
-//! µs, at most in so many cases. Behind a line that says `client` or `server` such lines say what these programs take, by how long they
+//! µs, at most in so many cases. Behind a line that says `syn` or `syn-ack` such lines say the same of packets that open connections, behind `client` or `server` lines say what these programs take, by how long they
 //! have not done the same, and behind `opening` what clients do until they have opened a connection.
 
 use core::fmt::Write;
@@ -12,14 +12,21 @@ use std::time::Duration;
 /// A quiet machine's.
 const QUIET: &str = "quiet";
 const HEADING: &str = "after_ms";
+const SYN: &str = "syn";
+const SYN_ACK: &str = "syn-ack";
 const CLIENT: &str = "client";
 const OPENING: &str = "opening";
 const SERVER: &str = "server";
 /// Their sections, in the order in which they are written.
-const PROGRAMS: [Section; 3] =
-    [(CLIENT, |times| &mut times.client), (OPENING, |times| &mut times.opening), (SERVER, |times| &mut times.server)];
+const SECTIONS: [Section; 5] = [
+    (SYN, |times| &mut times.syn),
+    (SYN_ACK, |times| &mut times.syn_ack),
+    (CLIENT, |times| &mut times.client),
+    (OPENING, |times| &mut times.opening),
+    (SERVER, |times| &mut times.server),
+];
 const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs; \
-     then a line that says client, opening or server, and lines for that";
+     then a line that says syn, syn-ack, client, opening or server, and lines for that";
 /// More pauses say nothing that fewer do not.
 const MOST: usize = 100;
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -42,19 +49,19 @@ pub fn parse(text: &str) -> Result<HostTimes, ParseError> {
     let shares = shares.ok_or_else(|| refused("no heading"))?;
     let shares: Vec<u32> = shares.split(',').map(share).collect::<Result<_, _>>()?;
     let lines: Vec<&str> = lines.collect();
-    let named = |line: &&str| PROGRAMS.into_iter().find(|(name, _)| name == line);
+    let named = |line: &&str| SECTIONS.into_iter().find(|(name, _)| name == line);
     let is_name = |line: &&str| named(line).is_some();
     let mut sections = lines.chunk_by(|_, line| !is_name(line));
     times.kernel = by_pause(sections.next().filter(|lines| !is_name(&lines[0])).unwrap_or_default(), &shares)?;
     let mut told = Vec::new();
     for section in sections {
         let (first, lines) = section.split_first().expect("a name begins each of them");
-        let (name, program) = named(first).expect("it is a name");
+        let (name, times_of) = named(first).expect("it is a name");
         if told.contains(&name) {
             return Err(refused(format!("\"{name}\" twice")));
         }
         told.push(name);
-        *program(&mut times) = by_pause(lines, &shares)?;
+        *times_of(&mut times) = by_pause(lines, &shares)?;
     }
     Ok(times)
 }
@@ -68,16 +75,16 @@ fn by_pause(lines: &[&str], shares: &[u32]) -> Result<PauseTimes, ParseError> {
     PauseTimes::new(pauses).map_err(|error| refused(error.to_string()))
 }
 
-/// Writes them: of programs what is not a quiet machine's.
+/// Writes them: behind a name what is not a quiet machine's.
 pub fn format(times: &HostTimes) -> String {
     let (mut times, mut quiet) = (times.clone(), HostTimes::quiet());
     if times == quiet {
         return QUIET.to_owned();
     }
-    let programs = PROGRAMS.map(|(name, program)| (name, program(&mut times).clone(), program(&mut quiet).clone()));
-    let programs = programs.into_iter().filter(|(_, times, quiet)| times != quiet);
+    let named = SECTIONS.map(|(name, of)| (name, of(&mut times).clone(), of(&mut quiet).clone()));
+    let named = named.into_iter().filter(|(_, times, quiet)| times != quiet);
     let sections: Vec<(&str, PauseTimes)> =
-        [("", times.kernel)].into_iter().chain(programs.map(|(name, times, _)| (name, times))).collect();
+        [("", times.kernel)].into_iter().chain(named.map(|(name, times, _)| (name, times))).collect();
     // Lines may have shares of their own: then each share of any has a column.
     let all = sections.iter().flat_map(|(_, times)| times.pauses());
     let mut shares: Vec<u32> = all.flat_map(|after| after.quantiles.iter().map(|(share, _)| *share)).collect();
@@ -197,17 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn programs_have_lines_of_their_own() {
+    fn who_opens_and_programs_have_lines_of_their_own() {
         let kernel = "after_ms,0,50,100\n0,8.5,10.75,40\n";
-        let table = format!("{kernel}client\n0,5,6,7\n30,8,9,10\nopening\n0,50,60,70\nserver\n0,20,30,40\n");
+        let table = format!(
+            "{kernel}syn\n0,1,2,3\nsyn-ack\n0,2,3,4\nclient\n0,5,6,7\n30,8,9,10\nopening\n0,50,60,70\nserver\n0,20,30,40\n"
+        );
         let times = parse(&table).expect("a table");
         assert_eq!(super::format(&times), table);
         let middle = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500).as_nanos();
         assert_eq!([30, 31].map(|millis| middle(&times.client, millis)), [6000, 9000]);
         assert_eq!([&times.opening, &times.server].map(|times| middle(times, 31)), [60_000, 30_000]);
         let [other, quiet] = [parse(kernel).expect("a table"), HostTimes::quiet()];
+        assert_eq!([&times.syn, &times.syn_ack].map(|times| middle(times, 31)), [2000, 3000]);
         let programs = |times: &HostTimes| [&times.client, &times.opening, &times.server].map(Clone::clone);
         assert_eq!(programs(&other), programs(&quiet));
+        assert_eq!([&other.syn, &other.syn_ack], [&quiet.syn, &quiet.syn_ack]);
         let one = parse(&format!("{kernel}server\n0,20,30,40")).expect("a table");
         assert_eq!(programs(&one), [quiet.client, quiet.opening, times.server]);
     }
@@ -215,12 +226,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_again(
-            sections in prop::array::uniform4(prop::collection::vec(
+            sections in prop::array::uniform6(prop::collection::vec(
                 (prop::collection::btree_map(1_u32..1000, 0_u64..1_000_000, 0..5), 0_u64..1000),
                 1..5,
             )),
         ) {
-            let [kernel, client, opening, server] = sections.map(|lines| {
+            let [kernel, syn, syn_ack, client, opening, server] = sections.map(|lines| {
                 let mut pause = 0;
                 let pauses = lines.into_iter().map(|(inner, later)| {
                     let mut time = 0;
@@ -236,11 +247,13 @@ mod tests {
                 });
                 PauseTimes::new(pauses.collect()).expect("in order")
             });
-            let times = HostTimes { kernel, client, opening, server };
+            let times = HostTimes { kernel, syn, syn_ack, client, opening, server };
             let text = format(&times);
             let again = parse(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(format(&again), text);
-            let all = |times: HostTimes| [times.kernel, times.client, times.opening, times.server];
+            let all = |times: HostTimes| {
+                [times.kernel, times.syn, times.syn_ack, times.client, times.opening, times.server]
+            };
             for (one, other) in all(times).iter().zip(&all(again)) {
                 prop_assert_eq!(one.pauses().len(), other.pauses().len());
                 for (one, other) in one.pauses().iter().zip(other.pauses()) {
@@ -253,7 +266,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_that_is_read_panics(text in "(after_ms,0,100\n)?([0-9]{1,3},[0-9]{1,3}(\\.[0-9])?,[0-9]{1,4}\n|client\n|opening\n|server\n|[0-9,.\n-]){0,12}") {
+        fn nothing_that_is_read_panics(text in "(after_ms,0,100\n)?([0-9]{1,3},[0-9]{1,3}(\\.[0-9])?,[0-9]{1,4}\n|syn\n|syn-ack\n|client\n|opening\n|server\n|[0-9,.\n-]){0,12}") {
             if let Ok(times) = parse(&text) {
                 prop_assert!(parse(&format(&times)).is_ok());
             }

@@ -264,7 +264,7 @@ fn recorded(document: &Document, files: &Files) -> Result<Option<Graph>, ValueEr
     let wrong_page = |error: GraphError| {
         let is_named = document.has("page.har_page") && !matches!(error, GraphError::Page(_));
         let key = if is_named { "page.har_page" } else { KEY };
-        document.refuse(key, ParseError::new(error.to_string(), "a recording of a page with its HTML document"))
+        document.refuse(key, ParseError::new(error.to_string(), error.accepted()))
     };
     match (har, id) {
         (Some(har), id) => Page::from_har(&har, id.as_deref()).map(Some).map_err(wrong_page),

@@ -369,12 +369,12 @@ fn recorded_pages_become_lists_with_notes() {
 
     let refused = |assignment: &str| open(given, &[assignment.to_owned()]).unwrap_err().to_string();
     insta::assert_snapshot!(refused("page.har_page=third"), @r#"
-    --set: page.har_page = "third": no page "third" in the recording; accepted: "first", "second"
-      accepted: a recording of a page with its HTML document
+    --set: page.har_page = "third": no page "third" in the recording
+      accepted: "first", "second"
     "#);
     insta::assert_snapshot!(refused("page.har_page=second"), @r#"
-    --set: page.har_page = "second": page "second" of the recording has no answered HTTP request; accepted: at least one, its document, or another page: "first"
-      accepted: a recording of a page with its HTML document
+    --set: page.har_page = "second": page "second" of the recording has no answered HTTP request
+      accepted: at least one, its document, or another page: "first"
     "#);
     std::fs::write(folder.path().join("p.har"), "{}").unwrap();
     assert!(refused("title=x").contains("not a HAR file: missing field `log` at line 1 column 2"));

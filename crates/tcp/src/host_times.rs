@@ -16,6 +16,11 @@ const QUIET_KERNEL: [After; 7] = [
     (120, &[(0, 20_000), (1000, 55_000)]),
     (300, &[(0, 45_000), (1000, 105_000)]),
 ];
+/// What it takes to get to a SYN, and to what answers one.
+const QUIET_SYN: [After; 3] =
+    [(0, &[(0, 12_000), (1000, 25_000)]), (30, &[(0, 19_000), (1000, 52_000)]), (300, &[(0, 64_000), (1000, 120_000)])];
+const QUIET_SYN_ACK: [After; 3] =
+    [(0, &[(0, 14_000), (1000, 23_000)]), (30, &[(0, 16_000), (1000, 50_000)]), (300, &[(0, 41_000), (1000, 80_000)])];
 /// What its programs take, by how many ms they have not done that, in µs: a client to ask for the next object and to open the first of several
 /// connections for what it has read, and a server to answer, measured as [`crate::program`] says. The longest of a hundred are left out where there are
 /// hundreds.
@@ -159,6 +164,10 @@ impl PauseTimes {
 pub struct HostTimes {
     /// A kernel to get to a packet, by how long before another one came.
     pub kernel: PauseTimes,
+    /// The same if it is a SYN, which a server's kernel answers.
+    pub syn: PauseTimes,
+    /// The same if it answers a SYN.
+    pub syn_ack: PauseTimes,
     /// A client's program, from when the kernel has got to an object's end until it writes the next request; by how long it has not asked, after the
     /// longest if it never has. Until it reads what it does nothing about, by how long it has not run.
     pub client: PauseTimes,
@@ -175,6 +184,8 @@ impl HostTimes {
     pub fn quiet() -> Self {
         static QUIET: LazyLock<HostTimes> = LazyLock::new(|| HostTimes {
             kernel: of(&QUIET_KERNEL),
+            syn: of(&QUIET_SYN),
+            syn_ack: of(&QUIET_SYN_ACK),
             client: of_programs(&QUIET_CLIENT, OF_HUNDREDS),
             opening: of_programs(&QUIET_OPENING, OF_TENS),
             server: of_programs(&QUIET_SERVER, OF_HUNDREDS),
@@ -222,8 +233,12 @@ mod tests {
         for times in [&[(0, 3), (1000, 2)][..], &[(0, 3), (1000, 1_000_001)]] {
             assert_eq!(refused(vec![after(0, times)]), Some(HostTimesError::Times), "{times:?}");
         }
-        let HostTimes { kernel, client, opening, server } = HostTimes::quiet();
-        assert!([kernel, client, opening, server].iter().all(|times| refused(times.pauses().to_vec()).is_none()));
+        let HostTimes { kernel, syn, syn_ack, client, opening, server } = HostTimes::quiet();
+        assert!(
+            [kernel, syn, syn_ack, client, opening, server]
+                .iter()
+                .all(|times| refused(times.pauses().to_vec()).is_none())
+        );
         let half = after(0, &[(0, 10), (500, 20), (1000, 40)]);
         assert_eq!([0, 250, 500, 750, 1000].map(|share| half.at(share)), [10, 15, 20, 30, 40].map(micros));
         assert_eq!(half.mean(), Duration::from_nanos(22_500));

@@ -98,7 +98,9 @@ pub(super) fn nothing_yet(scenario: &Scenario, changes: &Changes) -> Results {
 fn title(scenario: &Scenario, changes: &Changes) -> String {
     let of_others = |change: &&String| !change.trim_start().starts_with("title");
     let changed: Vec<&str> = changes.set.iter().filter(of_others).map(String::as_str).collect();
-    if changed.is_empty() { scenario.title.clone() } else { format!("{}; with {}", scenario.title, changed.join(", ")) }
+    let with = if changed.is_empty() { String::new() } else { format!("with {}", changed.join(", ")) };
+    let parts = [scenario.title.clone(), with].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// A scenario on its way through the engines.

@@ -115,6 +115,15 @@ impl Asked {
     }
 }
 
+/// A SYN, or what answers one.
+#[derive(Debug, Clone, Copy)]
+struct Opening {
+    came: Instant,
+    pause: Duration,
+    /// No other one was waiting then.
+    is_first: bool,
+}
+
 /// What is known of a host.
 #[derive(Debug, Default)]
 pub(super) struct Host {
@@ -122,6 +131,8 @@ pub(super) struct Host {
     heard: Option<Instant>,
     /// What was, if it has no answer yet: its kind, and how long after the one before it came.
     question: Option<(Kind, Duration)>,
+    /// Who has opened a connection, or answered that, by connection; nobody any more once that has an answer.
+    opening: BTreeMap<u64, Option<Opening>>,
     /// The answer under way: when its first packet left, and how many of data there are.
     answer: Option<(Instant, u32, Answer)>,
     /// When the program had something to do last, when it sent last, and when it has opened a connection and anything else.
@@ -206,6 +217,23 @@ impl Host {
         let (_, count, answer) = self.answer.take()?;
         let takes = answer.takes.checked_sub(sending_time(count)).filter(|takes| !takes.is_zero())?;
         Some(Answer { takes, ..answer })
+    }
+
+    /// A SYN, or what answers one, is delivered to it, of which it has heard.
+    pub(super) fn is_opened(&mut self, now: Instant, connection: u64) {
+        let Some((_, pause)) = self.question else { return };
+        let is_first = self.opening.values().flatten().all(|other| now.since(other.came) > LONGEST);
+        // What has the same size later is something else.
+        self.opening.entry(connection).or_insert(Some(Opening { came: now, pause, is_first }));
+    }
+
+    /// One of its packets is at the link. The kernel's answer to who has opened the connection, if it is one, and the kernel not at another one
+    /// already when that came.
+    pub(super) fn accepts(&mut self, now: Instant, (kind, connection): (Kind, u64), end: End) -> Option<Answer> {
+        let Opening { came, pause, is_first } = self.opening.get_mut(&connection)?.take()?;
+        let is_answer = matches!((end, kind), (End::Server, Kind::Opening) | (End::Client, Kind::Acknowledgement));
+        let takes = now.since(came);
+        (is_answer && is_first && takes <= LONGEST).then_some(Answer { pause, takes, sends_data: false })
     }
 
     /// A packet of a connection is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it

@@ -262,15 +262,22 @@ fn programs_take_what_their_kernels_do_not() {
     let program = |takes, since| ProgramAnswer { rested: micros(39_000), takes: micros(takes), since };
     let delivered = |takes| program(takes, Since::Delivery { pause });
     let enough = vec![delivered(50); FEWEST_ONCE];
-    let mut answers =
-        HostAnswers { kernels, servers: enough.clone(), openings: enough.clone(), clients: enough[1..].to_vec() };
+    let mut answers = HostAnswers {
+        kernels,
+        servers: enough.clone(),
+        openings: enough.clone(),
+        clients: enough[1..].to_vec(),
+        ..HostAnswers::default()
+    };
     let (times, quiet) = (answers.host_times(), HostTimes::quiet());
     let after = |times: &PauseTimes, millis| times.after(Some(Duration::from_millis(millis))).at(500);
     assert_eq!(after(&times.server, 50), micros(50) - micros(20) - PROGRAM_WRITES);
     assert_eq!(after(&times.opening, 50), micros(50) - micros(20), "until it leaves");
-    for millis in [2, 20, 70] {
+    for millis in [2, 70] {
         assert_eq!(after(&times.server, millis), after(&quiet.server, millis), "{millis}");
     }
+    assert!(after(&quiet.server, 20) > after(&times.server, 50));
+    assert_eq!(after(&times.server, 20), after(&times.server, 50), "nobody takes more who has rested less");
     assert_eq!(times.client, quiet.client, "one fewer says nothing");
     answers.servers[0] = delivered(2);
     let ends = |answers: &HostAnswers| {
@@ -321,6 +328,66 @@ fn many_answers_have_quantiles_and_few_say_nothing() {
     }
     assert_eq!(heard(many.kernels[..FEWEST - 1].to_vec()).host_times(), quiet);
     for millis in [0, 1, 10, 30, 60, 120, 300] {
-        assert_eq!(after(&times, millis), after(&quiet, millis), "{millis}");
+        let (quiet, heard) = (after(&quiet, millis), after(&times, 3));
+        for ((told, quiet), heard) in after(&times, millis).into_iter().zip(quiet).zip(heard) {
+            assert_eq!(told, if millis < 3 { quiet.min(heard) } else { quiet.max(heard) }, "{millis}");
+        }
     }
+}
+
+#[test]
+fn what_was_not_heard_is_between_what_was() {
+    let micros = |times: [u64; 3]| {
+        let times = times.map(Duration::from_micros);
+        std::array::from_fn(|place| if place < 5 { times[0] } else { times[usize::from(place > 10) + 1] })
+    };
+    let told = |quiet, shorter: Option<[u64; 3]>, longer: Option<[u64; 3]>| {
+        let [shorter, longer] = [shorter, longer].map(|heard| heard.map(micros));
+        between(micros(quiet), shorter.as_ref(), longer.as_ref())
+    };
+    assert_eq!(told([10, 20, 30], None, None), micros([10, 20, 30]));
+    assert_eq!(told([10, 20, 30], Some([15, 16, 40]), None), micros([15, 20, 40]));
+    assert_eq!(told([10, 20, 30], None, Some([15, 16, 17])), micros([10, 16, 17]));
+    assert_eq!(told([10, 20, 30], Some([1, 25, 40]), Some([5, 30, 50])), micros([5, 25, 40]));
+    assert_eq!(told([10, 20, 30], Some([5, 30, 50]), Some([1, 25, 40])), micros([5, 25, 40]), "as chance has it");
+}
+
+#[test]
+fn kernels_are_heard_that_accept_connections_and_were_not_at_another_one() {
+    let packet = |flow: u64, bytes: u64| Recorded { flow, ..Recorded::new(0, Bytes::new(bytes)) };
+    let of = |heard: &[(u64, Port, u64, u64)], sent: &[(u64, Port, u64, u64)]| {
+        let heard = heard.iter().map(|&(time, port, flow, bytes)| {
+            let (at, packet) = (at(time), packet(flow, bytes));
+            Output::Deliver { at, port, packet }
+        });
+        let sent = sent.iter().map(|&(time, port, flow, bytes)| {
+            let (at, packet) = (at(time), packet(flow, bytes));
+            Input::Arrival { at, port, packet }
+        });
+        let answers = of(&(sent.collect(), heard.collect()));
+        let spans = |answers: Vec<Answer>| answers.into_iter().map(|one| (one.pause, one.takes)).collect::<Vec<_>>();
+        (spans(answers.syns), spans(answers.syn_acks))
+    };
+    let (client, server) = (Port::Terminal(0), Port::Gateway);
+    let asked = [(1000, server, 1, SYN), (1030, server, 2, SYN), (2000, server, 3, SYN), (2050, server, 3, SYN)];
+    let accepted = [(1060, server, 8, SYN), (1064, server, 9, SYN), (2040, server, 10, SYN)];
+    let first_and_last = vec![(Duration::MAX, micros(60)), (micros(970), micros(40))];
+    assert_eq!(of(&asked, &accepted), (first_and_last.clone(), vec![]), "the second came while the first waited");
+    assert_eq!(of(&asked[..2], &[(1060, server, 7, 52), (2001, server, 8, SYN)]).0, [], "it waits for something else");
+    let back = [(11_060, client, 8, SYN), (11_064, client, 9, SYN), (12_100, client, 10, SYN)];
+    let opened = [(11_090, client, 1, 52), (11_093, client, 2, 52), (12_120, client, 3, 52), (12_130, client, 3, 52)];
+    let both = [[&asked[..], &back].concat(), [&accepted[..], &opened].concat()];
+    assert_eq!(of(&both[0], &both[1]), (first_and_last, vec![(Duration::MAX, micros(30)), (micros(1036), micros(20))]));
+    let later = [&both[0][..], &[(13_000, client, 8, SYN)]].concat();
+    let answered = [&both[1][..], &[(13_100, client, 1, 52)]].concat();
+    assert_eq!(of(&later, &answered), of(&both[0], &both[1]), "data of eight bytes are as large as a SYN");
+    let data = [&accepted[..], &[(11_090, client, 1, 252)]].concat();
+    assert_eq!(of(&both[0], &data).1, [], "a program asks");
+    let some = |pause| vec![Answer { pause: micros(pause), takes: micros(500), sends_data: false }; FEWEST_ONCE];
+    let answers = HostAnswers { syns: some(500), syn_acks: some(40_000), ..HostAnswers::default() };
+    let (times, quiet) = (answers.host_times(), HostTimes::quiet());
+    let after = |times: &PauseTimes, micros| times.after(Some(Duration::from_micros(micros))).at(500);
+    assert_eq!([after(&times.syn, 500), after(&times.syn_ack, 40_000)], [micros(500); 2]);
+    assert_eq!(after(&times.syn_ack, 500), after(&quiet.syn_ack, 500));
+    assert_eq!(times.kernel, quiet.kernel);
 }

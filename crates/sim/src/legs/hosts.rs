@@ -126,7 +126,7 @@ impl Hosts {
         while self.kernels.len() <= terminal {
             let number = self.kernels.len() as u64;
             let random = |side: u64| self.random.split(OF_KERNELS - side).split(number);
-            self.kernels.push([0, 1].map(|side| Kernel::new(self.times.kernel.clone(), random(side))));
+            self.kernels.push([0, 1].map(|side| Kernel::new(&self.times, random(side))));
         }
         let kernels = &mut self.kernels[terminal];
         let free = kernels[side.other() as usize].last().map_or(now, |last| last.clamp(now, now + ONE_PACKET));
@@ -189,7 +189,8 @@ mod tests {
         // A connection opens at once behind another one.
         let later = |after: AfterPause| AfterPause { pause: Duration::from_millis(1), ..after };
         let opening = PauseTimes::new(vec![always(5), later(always(200))]).expect("in order");
-        let host_times = HostTimes { kernel: times(10), client: times(100), opening, server: times(300) };
+        let (client, server) = (times(100), times(300));
+        let host_times = HostTimes { kernel: times(10), client, opening, server, ..HostTimes::quiet() };
         let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
         let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
         let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());

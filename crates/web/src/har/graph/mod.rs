@@ -53,7 +53,7 @@ pub struct Graph {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GraphError {
     /// No page of that name.
-    #[error("no page {id:?} in the recording; accepted: {known}")]
+    #[error("no page {id:?} in the recording")]
     NoPage {
         /// What was asked for.
         id: String,
@@ -61,7 +61,7 @@ pub enum GraphError {
         known: String,
     },
     /// Nothing of the page was answered over HTTP.
-    #[error("{page} has no answered HTTP request; accepted: at least one, its document{others}")]
+    #[error("{page} has no answered HTTP request")]
     Empty {
         /// What was read.
         page: String,
@@ -69,7 +69,7 @@ pub enum GraphError {
         others: String,
     },
     /// Several objects, none of which can name the others.
-    #[error("{page} has no HTML document that was answered; accepted: one that begins the page{others}")]
+    #[error("{page} has no HTML document that was answered")]
     NoDocument {
         /// What was read.
         page: String,
@@ -79,6 +79,18 @@ pub enum GraphError {
     /// The page cannot be.
     #[error(transparent)]
     Page(#[from] PageError),
+}
+
+impl GraphError {
+    /// What would give a page.
+    pub fn accepted(&self) -> String {
+        match self {
+            Self::NoPage { known, .. } => known.clone(),
+            Self::Empty { others, .. } => format!("at least one, its document{others}"),
+            Self::NoDocument { others, .. } => format!("one that begins the page{others}"),
+            Self::Page(_) => "a recording of a page with its HTML document".to_owned(),
+        }
+    }
 }
 
 impl Page {

@@ -29,6 +29,10 @@ fn entry(url: &str, media_type: &str, at: u64, members: &[(&str, Value)]) -> Val
     entry
 }
 
+fn told(error: &GraphError) -> String {
+    format!("{error}; accepted: {}", error.accepted())
+}
+
 fn by(url: &str) -> (&'static str, Value) {
     ("/_initiator", json!({"type": "parser", "url": url}))
 }
@@ -425,7 +429,7 @@ fn a_page_is_one_of_the_recording_and_ends_with_the_next_navigation() {
         "one of them has no page, so has the first"
     );
     let known = "no page \"p3\" in the recording; accepted: \"p1\", \"p2\"";
-    assert_eq!(hosts(Some("p3")).unwrap_err().to_string(), known);
+    assert_eq!(told(&hosts(Some("p3")).unwrap_err()), known);
     let navigation = ("/request/headers", json!([{"name": "Sec-Fetch-Dest", "value": "document"}]));
     let twice = graph(&json!([
         entry("https://a.test/", "text/html", 0, std::slice::from_ref(&navigation)),
@@ -454,7 +458,7 @@ fn the_first_page_is_the_first_with_answered_requests() {
     };
     let listed = || json!([{"id": "p1"}, {"id": "p2"}, {"id": "p3"}]);
     assert_eq!(read(listed(), None).unwrap().0, 2, "what belongs to none belongs to the first");
-    let error = |id: &str| read(listed(), Some(id)).unwrap_err().to_string();
+    let error = |id: &str| told(&read(listed(), Some(id)).unwrap_err());
     assert_eq!(
         error("p1"),
         "page \"p1\" of the recording has no answered HTTP request; accepted: at least one, its document, or \
@@ -501,7 +505,7 @@ fn what_the_browser_answers_itself_and_what_is_for_later_are_no_part_of_the_page
 
 #[test]
 fn what_gives_no_page_says_why() {
-    let error = |entries: Value| Page::from_har(&har(&entries), None).unwrap_err().to_string();
+    let error = |entries: Value| told(&Page::from_har(&har(&entries), None).unwrap_err());
     assert_eq!(error(json!([])), "the recording has no answered HTTP request; accepted: at least one, its document");
     let image = entry("https://a.test/x.png", "image/png", 0, &[]);
     assert_eq!(
