@@ -11,6 +11,9 @@
 //! kernels that had nothing to do for long, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
 //! a pause and lets data go. What clients acknowledge then may wait for their programs, so it does not count; a sender's program may be who sends, too,
 //! where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
+//!
+//! Who opens a connection, and what answers that, counts in loads too, where the kernel was not at another one already: how long it takes to one that waits
+//! hangs on the one before.
 
 mod host;
 

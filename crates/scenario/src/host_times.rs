@@ -1,8 +1,9 @@
 //! How long hosts take, as a word or as lines with commas between.
 //!
 //! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
-//! µs, at most in so many cases. Behind a line that says `syn` or `syn-ack` such lines say the same of packets that open connections, behind `client` or `server` lines say what these programs take, by how long they
-//! have not done the same, and behind `opening` what clients do until they have opened a connection.
+//! µs, at most in so many cases. Behind a line that says `syn` or `syn-ack` such lines say the same of packets that open connections and of what answers
+//! them, behind `client` or `server` what these programs take, by how long they have not done the same, and behind `opening` what clients do until they
+//! have opened a connection.
 
 use core::fmt::Write;
 use farhop_tcp::{AfterPause, HostTimes, PauseTimes};

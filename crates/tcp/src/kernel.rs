@@ -11,8 +11,9 @@
 //! that are sent ([`crate::host`]). After a pause, when caches are cold and a processor sleeps, all take longer, the longer the deeper it sleeps (40,000
 //! answers in 23 loads), and a SYN takes the most, since a connection is made for it: the first of a load, before which nothing was heard for long,
 //! 96 µs. What they take is for the most part until they wake up: a packet that comes meanwhile is got to right behind the one before, so that of five
-//! SYNs that come within 100 µs to a kernel which takes 60 the last ones take a third of that. The least round-trip time that a connection knows is often that of
-//! its handshake, and a probe's acknowledgement that is quicker says nothing of what was lost (RFC 8985 §6.2, Step 2). The first packet of a round trip often comes after a pause: what it takes longer than the others is what they come sooner to a queue that
+//! SYNs that come within 100 µs to a kernel which takes 60 the last ones take a third of that. The least round-trip time that a connection knows is often
+//! that of its handshake, and a probe's acknowledgement that is quicker says nothing of what was lost (RFC 8985 §6.2, Step 2). The first packet of a
+//! round trip often comes after a pause: what it takes longer than the others is what they come sooner to a queue that
 //! serves them at their own pace.
 //!
 //! Both ends' hosts share a processor there, as they do on one machine: whoever owns these kernels lets one get to a packet after the other has, and
