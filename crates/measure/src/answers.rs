@@ -7,10 +7,11 @@
 //!
 //! Programs are listened to in loads themselves, since it is the machine's business at such a time that decides how soon they run: how long a server
 //! takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several, by how long it has not done
-//! the same. Who is awake counts where it has done nothing else meanwhile; who opens further connections, and who waits for room, are not told apart. So are
-//! kernels that had nothing to do for long, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
-//! a pause and lets data go. What clients acknowledge then may wait for their programs, so it does not count; a sender's program may be who sends, too,
-//! where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
+//! the same, and others right behind that. Who is awake counts where it has done nothing else meanwhile; who waits for room is not told apart. So are
+//! kernels that had nothing to do for a while, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
+//! a pause and lets data go (of BBR, whose pace may be what they waited for, after a long one). What clients acknowledge then may wait for their programs,
+//! so it does not count; a sender's program may be who sends, too, where all was on the way that its send buffer took, which nobody can tell apart here:
+//! most such acknowledgements find data in the buffer.
 //!
 //! Who opens a connection, and what answers that, counts in loads too, where the kernel was not at another one already: how long it takes to one that waits
 //! hangs on the one before.
@@ -28,12 +29,14 @@ use farhop_scenario::{
 };
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page, Tls};
-use host::{Answer, Connections, End, Host, Kind, ProgramAnswer, RESTED};
+use host::{Answer, Connections, End, Host, Kind, PAUSE, ProgramAnswer, RESTED};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Pauses before a packet that are told from each other, in ms, and times in which a program has not done the same.
 const PAUSES_MS: [u64; 8] = [0, 1, 3, 10, 30, 60, 120, 300];
+/// Another one before packets that open connections, of which one comes right after the other to a kernel at work.
+const BETWEEN_OPENINGS: Duration = Duration::from_micros(100);
 /// Of fewer answers nothing is concluded: of kernels, whose rare long ones count, and of what happens once in a round trip.
 const FEWEST: usize = 50;
 const FEWEST_ONCE: usize = 10;
@@ -113,10 +116,11 @@ impl HostAnswers {
         Self::of_packets((&link.inputs, &link.outputs), mss)
     }
 
-    /// Programs' in a load, and those of kernels that have rested, by what entered and left its link between ends with full segments of so much payload.
-    pub(crate) fn of_load(link: &LinkRecord, mss: Bytes) -> Self {
-        let mut all = Self::of(link, mss);
-        all.kernels.retain(|answer| answer.sends_data && answer.pause >= RESTED);
+    /// Programs' in a load, and those of kernels that have rested, by what entered and left its link between ends of such TCP.
+    pub(crate) fn of_load(link: &LinkRecord, tcp: &TcpConfig) -> Self {
+        let mut all = Self::of(link, tcp.mss);
+        let rested = if tcp.congestion == Congestion::Bbr { RESTED } else { PAUSE };
+        all.kernels.retain(|answer| answer.sends_data && answer.pause >= rested);
         all
     }
 
@@ -168,17 +172,18 @@ impl HostAnswers {
     /// What they say of hosts; after pauses of which there are too few what a quiet machine's take, and of none a quiet one's.
     pub fn host_times(&self) -> HostTimes {
         let quiet = HostTimes::quiet();
-        let kernels = |answers: &[Answer], quiet: &PauseTimes, fewest: usize| {
-            let takes = answers.iter().map(|answer| (answer.pause, answer.takes));
-            by_pause(takes, quiet, |pause| if pause < RESTED { fewest } else { FEWEST_ONCE })
-        };
-        let kernel = kernels(&self.kernels, &quiet.kernel, FEWEST);
-        let syn = kernels(&self.syns, &quiet.syn, FEWEST_ONCE);
-        let syn_ack = kernels(&self.syn_acks, &quiet.syn_ack, FEWEST_ONCE);
+        let pauses = PAUSES_MS.map(Duration::from_millis).to_vec();
+        let taken = |answers: &[Answer]| answers.iter().map(|answer| (answer.pause, answer.takes)).collect::<Vec<_>>();
+        let fewest = |pause| if pause < PAUSE { FEWEST } else { FEWEST_ONCE };
+        let kernel = by_pause(&taken(&self.kernels), &quiet.kernel, (&pauses, fewest));
+        let [nothing, longer @ ..] = PAUSES_MS.map(Duration::from_millis);
+        let openings = [&[nothing, BETWEEN_OPENINGS][..], &longer].concat();
+        let opened = |answers: &[Answer], quiet| by_pause(&taken(answers), quiet, (&openings, |_| FEWEST_ONCE));
+        let (syn, syn_ack) = (opened(&self.syns, &quiet.syn), opened(&self.syn_acks, &quiet.syn_ack));
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
             let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
-            let takes = answers.iter().map(|answer| (answer.rested, of_program(answer)));
-            by_pause(takes, quiet, |_| FEWEST_ONCE)
+            let takes: Vec<_> = answers.iter().map(|answer| (answer.rested, of_program(answer))).collect();
+            by_pause(&takes, quiet, (&pauses, |_| FEWEST_ONCE))
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
@@ -202,15 +207,14 @@ impl Extend<Self> for HostAnswers {
 
 /// Times after pauses in order; after those of which there are fewer what is known, but no less than what was heard after the next shorter one, nor more
 /// than after the next longer one: a busy machine's are not quick after a pause that it never had. If there are no others, what is known.
+/// `pauses` are those that are told from each other, and of how many answers nothing is concluded after each of them.
 fn by_pause(
-    answers: impl Iterator<Item = (Duration, Duration)>,
+    answers: &[(Duration, Duration)],
     known: &PauseTimes,
-    fewest: impl Fn(Duration) -> usize,
+    (pauses, fewest): (&[Duration], impl Fn(Duration) -> usize),
 ) -> PauseTimes {
-    let answers: Vec<(Duration, Duration)> = answers.collect();
-    let pauses = PAUSES_MS.map(Duration::from_millis);
-    let ends = pauses.into_iter().skip(1).chain([Duration::MAX]);
-    let heard = pauses.into_iter().zip(ends).map(|(from, end)| {
+    let ends = pauses.iter().copied().skip(1).chain([Duration::MAX]);
+    let heard = pauses.iter().copied().zip(ends).map(|(from, end)| {
         let within = |(pause, _): &&(Duration, Duration)| from <= *pause && (*pause < end || end == Duration::MAX);
         let mut takes: Vec<Duration> = answers.iter().filter(within).map(|(_, takes)| *takes).collect();
         takes.sort_unstable();
@@ -220,7 +224,7 @@ fn by_pause(
     if heard.iter().all(Option::is_none) {
         return known.clone();
     }
-    let times = pauses.into_iter().enumerate().map(|(place, pause)| {
+    let times = pauses.iter().copied().enumerate().map(|(place, pause)| {
         let quantiles = heard[place].unwrap_or_else(|| {
             let known = known.after(Some(pause + Duration::from_nanos(1)));
             let shorter = heard[..place].iter().flatten().next_back();

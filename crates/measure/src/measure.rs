@@ -197,7 +197,7 @@ impl Measuring<'_> {
         let record = session.stop()?;
         let loads = seen.into_iter().map(|seen| seen.into_load(architecture, run, &record)).collect();
         let link = record.link.as_ref().filter(|_| architecture == Architecture::Direct);
-        let hosts = link.map(|link| HostAnswers::of_load(link, self.work.scenario.tcp.mss)).unwrap_or_default();
+        let hosts = link.map(|link| HostAnswers::of_load(link, &self.work.scenario.tcp)).unwrap_or_default();
         Ok(Run { loads, quality: record.quality, lateness: record.lateness, hosts })
     }
 

@@ -14,8 +14,11 @@ const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 const LONGEST_OPENING: Duration = Duration::from_millis(2);
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
-/// After such a pause kernels are listened to in loads, too.
+/// A program that has not done something for so long may take longer than one at work, and what a host sends that had nothing to do for so long is an answer
+/// even if it has a pace of its own.
 pub(super) const RESTED: Duration = Duration::from_millis(30);
+/// After such a pause kernels are listened to in loads, too: what others send then is no answer to something before.
+pub(super) const PAUSE: Duration = Duration::from_millis(3);
 
 /// One answer, and how long after the packet before it came what it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub(super) enum Since {
     Acknowledgement,
     /// It was delivered, so long after the packet before.
     Delivery { pause: Duration },
+    /// It has opened another connection, and nothing was delivered since.
+    Opening,
 }
 
 /// Options of an acknowledgement with one to three blocks (RFC 2018).
@@ -177,7 +182,7 @@ impl ProgramAnswer {
     /// to be the middle one, so that its scatter is the program's as well.
     pub(super) fn of_program(&self, kernel: &PauseTimes) -> Duration {
         let before = match self.since {
-            Since::Acknowledgement => Duration::ZERO,
+            Since::Acknowledgement | Since::Opening => Duration::ZERO,
             Since::Delivery { pause } => kernel.after(Some(pause)).at(PauseTimes::ALL / 2),
         };
         self.takes.saturating_sub(before)
@@ -203,10 +208,14 @@ impl Host {
         let ended = self.ended();
         let (Some((question, pause)), Some(heard)) = (self.question.take(), self.heard) else { return ended };
         let takes = now.since(heard);
-        let is_answer =
-            matches!((question, kind), (Kind::Data, Kind::Acknowledgement) | (Kind::Acknowledgement, Kind::Data));
+        let sends_data = kind == Kind::Data;
+        let is_answer = match question {
+            Kind::Acknowledgement | Kind::Selective => sends_data,
+            // Acknowledgements of what is behind a gap may wait for others of that (Linux: compressed ACKs).
+            Kind::Data => kind == Kind::Acknowledgement,
+            Kind::Opening | Kind::Other => false,
+        };
         if is_answer && takes <= LONGEST {
-            let sends_data = kind == Kind::Data;
             self.answer = Some((now, u32::from(sends_data), Answer { pause, takes, sends_data }));
         }
         ended
@@ -289,12 +298,17 @@ impl Host {
         }
     }
 
-    /// The program opens a connection, for something that it may just have read.
+    /// The program opens a connection: for something that it may just have read, or right behind another one.
     fn opens(&mut self, now: Instant) -> Option<ProgramAnswer> {
         let names = self.names.take();
+        let last_sent = self.sent;
         self.does_something(now);
         let last = self.opened.replace(now);
-        names?.answer(now, last)
+        let behind_another = || {
+            let takes = last.filter(|_| last_sent == last && self.heard < last).map(|last| now.since(last))?;
+            (takes <= LONGEST).then_some(ProgramAnswer { rested: takes, takes, since: Since::Opening })
+        };
+        names.map_or_else(behind_another, |names| names.answer(now, last))
     }
 
     /// Something is sent over a connection: by the program if it was asked for something there, else by the kernel.

@@ -239,20 +239,35 @@ fn the_first_connection_for_what_is_named_is_opened_after_its_first_packet() {
     let openings = |heard: &[(u64, u64)], sent: &[(u64, u64)]| spans(&of(&record(heard, sent)).openings);
     let heard = [(1000, SYN), (31_000, 1500), (31_120, 1500), (31_240, 1500)];
     let sent = [(1100, 252), (31_012, 52), (31_200, SYN), (31_220, SYN)];
-    assert_eq!(openings(&heard, &sent), first(200), "whatever follows that, and whatever its kernel says");
+    assert_eq!(openings(&heard, &sent[..3]), first(200), "whatever follows that, and whatever its kernel says");
     assert_eq!(openings(&heard[..1], &[(500, SYN), (1100, SYN)]), [], "it was awake");
     assert_eq!(openings(&heard, &[(31_100, 252), (31_200, SYN)]), [], "it has done something since");
     assert_eq!(openings(&heard, &[(42_000, SYN)]), [], "it waited for something else");
     let again = [&heard[..], &[(61_000, 1500)]].concat();
-    let twice = [first(200), one(61_000 - 31_220, 300)].concat();
-    assert_eq!(openings(&again, &[&sent[..], &[(61_300, SYN)]].concat()), twice, "by how long it has opened none");
+    let twice = [first(200), one(61_000 - 31_200, 300)].concat();
+    assert_eq!(openings(&again, &[&sent[..3], &[(61_300, SYN)]].concat()), twice, "by how long it has opened none");
     let train: Vec<_> = (0..30).map(|number| (31_000 + 120 * number, 1500)).collect();
     let after = |count: usize| openings(&[&heard[..1], &train[..count]].concat(), &[(34_500, SYN)]);
     assert_eq!([after(16), after(20)], [first(3500), Vec::new()], "what comes later may be what names it");
     let acknowledged = [(1000, SYN), (31_000, 1500), (31_100, 52)];
-    assert_eq!(openings(&acknowledged, &sent), [], "nobody knows whether it was told more");
+    assert_eq!(openings(&acknowledged, &sent[..3]), [], "nobody knows whether it was told more");
     let both = programs((&heard[..2], &[(1100, 252), (31_200, SYN), (31_300, 252)]));
     assert_eq!(both, [first(100), first(300)], "a server opens none, and who opens some asks afterwards");
+}
+
+#[test]
+fn further_connections_are_opened_one_behind_the_other() {
+    let openings = |between: &[(u64, u64)], opened: &[u64]| {
+        let heard = [&[(1000, SYN), (31_000, 1500)], between].concat();
+        let sent: Vec<_> = opened.iter().map(|micros| (*micros, SYN)).collect();
+        spans(&of(&record(&heard, &sent)).openings)
+    };
+    let three = [first(200), one(35, 35), one(20, 20)].concat();
+    assert_eq!(openings(&[], &[31_200, 31_235, 31_255]), three, "from when the one before has left");
+    assert_eq!(openings(&[(31_210, 52)], &[31_200, 31_235, 31_255]), [first(200), one(20, 20)].concat());
+    assert_eq!(openings(&[], &[31_200, 32_200, 33_201]), [first(200), one(1000, 1000)].concat(), "it may have waited");
+    let asked = of(&record(&[(31_000, 1500)], &[(31_200, SYN), (31_220, 252), (31_240, SYN)]));
+    assert_eq!(spans(&asked.openings), first(200), "it has done something else first");
 }
 
 #[test]
@@ -291,24 +306,28 @@ fn programs_take_what_their_kernels_do_not() {
 
 #[test]
 fn in_loads_only_kernels_that_have_rested_and_let_data_go_are_listened_to() {
-    let (heard, sent) = ([52, 52, 52, 1500], [1500, 1500, 1500, 52]);
-    let times = [1000, 30_900, 61_000, 100_000];
+    let (heard, sent) = ([52, 52, 52, 64, 52, 1500], [1500, 1500, 1500, 1500, 1500, 52]);
+    let times = [1000, 3900, 7000, 11_000, 43_000, 100_000];
     let heard: Vec<_> = times.into_iter().zip(heard).collect();
     let sent: Vec<_> = times.map(|time| time + 100).into_iter().zip(sent).collect();
     let (inputs, outputs) = record(&heard, &sent);
     let config = ChannelConfig::default();
     let link = LinkRecord { config, seed: 1, inputs, outputs, end: at(200_000) };
-    let kernels = HostAnswers::of_load(&link, FULL - HEADER_BYTES).kernels;
-    assert_eq!(kernels.iter().map(|answer| answer.pause).collect::<Vec<_>>(), [Duration::MAX, micros(30_100)]);
+    let pauses = |congestion| {
+        let tcp = TcpConfig { mss: FULL - HEADER_BYTES, congestion, ..TcpConfig::of(Profile::Linux) };
+        HostAnswers::of_load(&link, &tcp).kernels.iter().map(|answer| answer.pause).collect::<Vec<_>>()
+    };
+    assert_eq!(pauses(Congestion::Cubic), [Duration::MAX, micros(3100), micros(4000), micros(32_000)]);
+    assert_eq!(pauses(Congestion::Bbr), [Duration::MAX, micros(32_000)], "it may have been time to send by its pace");
     let some = |count: usize, pause| vec![Answer { pause, takes: micros(500), sends_data: true }; count];
-    let (rested, quiet) = (micros(40_000), HostTimes::quiet());
+    let (rested, quiet) = (micros(4000), HostTimes::quiet());
     let after = |count, pause| {
         let kernels = some(count, pause);
         HostAnswers { kernels, ..HostAnswers::default() }.host_times().kernel.after(Some(pause)).at(500)
     };
     assert_eq!(after(FEWEST_ONCE, rested), micros(500));
     assert_eq!(after(FEWEST_ONCE - 1, rested), quiet.kernel.after(Some(rested)).at(500));
-    assert_eq!(after(FEWEST_ONCE, micros(20_000)), quiet.kernel.after(Some(micros(20_000))).at(500));
+    assert_eq!(after(FEWEST_ONCE, micros(2000)), quiet.kernel.after(Some(micros(2000))).at(500));
 }
 
 #[test]
@@ -316,21 +335,21 @@ fn many_answers_have_quantiles_and_few_say_nothing() {
     let one =
         |pause: u64, nanos: u64| Answer { pause: micros(pause), takes: Duration::from_nanos(nanos), sends_data: true };
     let heard = |kernels: Vec<Answer>| HostAnswers { kernels, ..HostAnswers::default() };
-    let mut many = heard((0..=1000).map(|number| one(5000, 10_000 + number)).collect());
-    many.extend([heard((1..FEWEST).map(|_| one(20_000, 1)).collect())]);
+    let mut many = heard((0..=1000).map(|number| one(2000, 10_000 + number)).collect());
+    many.extend([heard((1..FEWEST_ONCE).map(|_| one(20_000, 1)).collect())]);
     let (times, quiet) = (many.host_times(), HostTimes::quiet());
     let after = |times: &HostTimes, millis: u64| {
         let after = times.kernel.after(Some(Duration::from_micros(millis * 1000 + 1)));
         SHARES.map(|share| (share, after.at(share)))
     };
-    for (share, time) in after(&times, 3) {
+    for (share, time) in after(&times, 1) {
         assert_eq!(time, Duration::from_nanos(10_000 + u64::from(share)));
     }
     assert_eq!(heard(many.kernels[..FEWEST - 1].to_vec()).host_times(), quiet);
-    for millis in [0, 1, 10, 30, 60, 120, 300] {
-        let (quiet, heard) = (after(&quiet, millis), after(&times, 3));
+    for millis in [0, 3, 10, 30, 60, 120, 300] {
+        let (quiet, heard) = (after(&quiet, millis), after(&times, 1));
         for ((told, quiet), heard) in after(&times, millis).into_iter().zip(quiet).zip(heard) {
-            assert_eq!(told, if millis < 3 { quiet.min(heard) } else { quiet.max(heard) }, "{millis}");
+            assert_eq!(told, if millis < 1 { quiet.min(heard) } else { quiet.max(heard) }, "{millis}");
         }
     }
 }
@@ -389,5 +408,6 @@ fn kernels_are_heard_that_accept_connections_and_were_not_at_another_one() {
     let after = |times: &PauseTimes, micros| times.after(Some(Duration::from_micros(micros))).at(500);
     assert_eq!([after(&times.syn, 500), after(&times.syn_ack, 40_000)], [micros(500); 2]);
     assert_eq!(after(&times.syn_ack, 500), after(&quiet.syn_ack, 500));
+    assert_eq!(after(&times.syn, 50), after(&quiet.syn, 50), "right after another one");
     assert_eq!(times.kernel, quiet.kernel);
 }
