@@ -8,6 +8,7 @@
 
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
+use crate::jiffies;
 use crate::rtt::RttEstimator;
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
@@ -212,18 +213,18 @@ impl Acknowledger {
         self.timers.expiry(arrival.now, self.linux_delay(arrival))
     }
 
-    /// The delay follows the spacing of data; a gap beyond the timeout starts quick-ACK mode again.
+    /// The delay follows the spacing of data, all in jiffies; a gap beyond the timeout starts quick-ACK mode again.
     fn adapt(&mut self, arrival: Arrival<'_>, quick: u32) {
         let quick = self.quick.max(quick_segments(arrival.window, arrival.mss, quick));
         let Some(last) = self.last_arrival else {
             self.quick = quick;
             return;
         };
-        let gap = arrival.now.since(last);
+        let (gap, half) = (self.timers.since(last, arrival.now), jiffies::whole(self.delay / 2));
         if gap <= ATO_MIN / 2 {
-            self.delay = self.delay / 2 + ATO_MIN / 2;
+            self.delay = half + ATO_MIN / 2;
         } else if gap < self.delay {
-            self.delay = (self.delay / 2 + gap).min(arrival.trip.rto());
+            self.delay = (half + gap).min(arrival.trip.rto());
         } else if gap > arrival.trip.rto() {
             self.quick = quick;
         }
@@ -248,7 +249,7 @@ impl Acknowledger {
 
     /// Data went out: within the delay after data came in, the connection is interactive (tcp_event_data_sent()).
     pub(crate) fn data_sent(&mut self, now: Instant) {
-        let answering = self.last_arrival.is_some_and(|last| now.since(last) < self.delay);
+        let answering = self.last_arrival.is_some_and(|last| self.timers.since(last, now) < self.delay);
         self.interactive |= answering && matches!(self.behavior.ack, AckPolicy::Linux { .. });
     }
 
@@ -370,6 +371,14 @@ mod tests {
     }
 
     #[test]
+    fn linux_counts_delays_in_jiffies() {
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
+        (0..16).for_each(|ms| _ = delay(&mut acks, ms, false));
+        // Six jiffies after the 5 and 5 of before are 11, of which half are 5, so that 5 more are 10 again.
+        assert_eq!([delay(&mut acks, 39, false), delay(&mut acks, 48, false)], [84 - 39, 92 - 48]);
+    }
+
+    #[test]
     fn linux_acknowledges_pushed_data_at_once_unless_interactive() {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Delayed);
         assert_eq!(delay(&mut acks, 0, true), 0);
@@ -384,7 +393,7 @@ mod tests {
         let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
         (0..16).for_each(|ms| _ = delay(&mut acks, ms, false));
         assert_eq!(delay(&mut acks, 600, false), 44);
-        assert_eq!(delay(&mut acks, 1301, false), 0);
+        assert_eq!(delay(&mut acks, 1304, false), 0);
     }
 
     #[test]

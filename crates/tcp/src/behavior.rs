@@ -77,6 +77,14 @@ impl Timers {
         self.expiry(now, span + held_back)
     }
 
+    /// How long ago `earlier` was, as the clock of the host's timers has it.
+    pub(crate) fn since(self, earlier: Instant, now: Instant) -> Duration {
+        match self {
+            Self::Exact => now.since(earlier),
+            Self::Jiffies { uptime } => jiffies::between(earlier + uptime, now + uptime),
+        }
+    }
+
     /// When a timer runs out that is set at `now` for `span`.
     pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
         match self {

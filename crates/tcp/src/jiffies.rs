@@ -46,6 +46,11 @@ pub(crate) fn rounded_up(span: Duration) -> Duration {
     Duration::from_nanos(count(span).saturating_mul(NANOS))
 }
 
+/// The jiffies between two readings of the clock.
+pub(crate) fn between(earlier: Instant, now: Instant) -> Duration {
+    Duration::from_nanos(Jiffies::at(now).since(Jiffies::at(earlier)).saturating_mul(NANOS))
+}
+
 /// What there is of a span in whole jiffies (nsecs_to_jiffies()).
 pub(crate) fn whole(span: Duration) -> Duration {
     let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
@@ -83,6 +88,12 @@ mod tests {
         );
         assert_eq!([at(0, 1000), at(0, 2016)], [1024, 2048]);
         assert_eq!([at(0, 3000), at(100, 3000)], [3072, 3328], "64 jiffies from 2016 ms on");
+    }
+
+    #[test]
+    fn spans_are_counted_from_reading_to_reading() {
+        let at = |micros: u64| Instant::START + Duration::from_micros(micros);
+        assert_eq!([between(at(3999), at(4000)), between(at(4000), at(11_999))], [MS(4), MS(4)]);
     }
 
     #[test]

@@ -241,7 +241,8 @@ impl Receiver {
     fn note_data(&mut self, now: Instant, segment: &Segment, held: Bytes, (alarms, trip): (bool, &RttEstimator)) {
         let Some(expected) = self.expected else { return };
         let (push, waiting) = (segment.push, self.waiting_span());
-        let window_grew = self.window.data_arrived(now, (segment.payload, held), expected, waiting);
+        let window_grew =
+            self.window.data_arrived(now, (segment.payload, held), (segment.end().min(expected), expected), waiting);
         let unacknowledged = expected - self.told;
         let (mss, window) = (self.mss, self.window.promised(expected));
         let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, alarms, trip };
@@ -251,7 +252,7 @@ impl Receiver {
     /// The acknowledgement fields of a segment that goes out now with `payload`.
     pub(crate) fn acknowledge(&mut self, now: Instant, segment: &mut Segment) {
         segment.acknowledgment = self.expected;
-        let window = self.window.promise(self.expected.unwrap_or_default(), self.waiting.held());
+        let window = self.window.promise(now, self.expected.unwrap_or_default(), self.waiting.held());
         // What there is beyond that the next segment says.
         segment.window = if segment.syn { window.min(UNSCALED) } else { window };
         segment.ece |= self.marked;

@@ -34,8 +34,10 @@ pub(crate) struct ReceiveWindow {
     edge: Sequence,
     offer: Bytes,
     mss: Bytes,
-    limit: Bytes,
-    /// When the application reads what arrives now, if not at once.
+    /// The largest offer.
+    limit: u32,
+    /// How much of what has arrived last is in order, and when the application reads that.
+    fresh: u32,
     reads_at: Option<Instant>,
     tuning: Option<Tuning>,
 }
@@ -101,7 +103,8 @@ impl ReceiveWindow {
         let mss = config.mss;
         let limit = config.max_window.unwrap_or(MAX_WINDOW).clamp(Bytes::new(1), MAX_WINDOW);
         if !Behavior::of(config).autotunes_window {
-            return Self { offer: limit, limit, mss, tuning: None, unread: None, edge: Sequence::SYN, reads_at: None };
+            let (tuning, edge, offer, limit) = (None, Sequence::SYN, limit, small(limit));
+            return Self { offer, limit, mss, tuning, unread: None, edge, reads_at: None, fresh: 0 };
         }
         let buffer = TcpConfig::LINUX_INITIAL_BUFFER.min(config.receive_buffer);
         // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
@@ -117,7 +120,7 @@ impl ReceiveWindow {
             trip: ReceiverTrip { scale: config.window_scale(), ..ReceiverTrip::default() },
         };
         let (room, tuning, edge) = (tuning.room, Some(tuning), Sequence::SYN);
-        Self { offer: room.min(limit), limit, mss, tuning, unread: None, edge, reads_at: None }
+        Self { offer: room.min(limit), limit: small(limit), mss, tuning, unread: None, edge, reads_at: None, fresh: 0 }
     }
 
     /// This end asks for the connection: when its SYN leaves nobody knows yet that timestamps will take their share of every segment, so that the
@@ -125,7 +128,7 @@ impl ReceiveWindow {
     pub(crate) fn open_actively(&mut self) {
         if let Some(tuning) = &mut self.tuning {
             tuning.room = whole_segments(Bytes::new(tuning.half.into()), self.mss + OPTION_BYTES);
-            self.offer = tuning.room.min(self.limit);
+            self.offer = tuning.room.min(Bytes::new(self.limit.into()));
             tuning.trip.asks = true;
         }
     }
@@ -152,8 +155,10 @@ impl ReceiveWindow {
     }
 
     /// The window to advertise now, beyond `expected`, while so much is `held` beyond a hole (__tcp_select_window(): no more than there is room for
-    /// beside that).
-    pub(crate) fn promise(&mut self, expected: Sequence, held: Bytes) -> Bytes {
+    /// beside that, and beside what the application is about to read).
+    pub(crate) fn promise(&mut self, now: Instant, expected: Sequence, held: Bytes) -> Bytes {
+        let is_fresh = self.reads_at.is_some_and(|reads| reads > now);
+        let held = held + Bytes::new(if is_fresh { self.fresh.into() } else { 0 });
         let room = self.tuning.as_ref().filter(|_| held > Bytes::ZERO).map(|tuning| tuning.room_beside(held, self.mss));
         let possible = self.possible_edge(expected);
         let edge = room.map_or(possible, |room| possible.min(expected + room));
@@ -207,22 +212,24 @@ impl ReceiveWindow {
         }
     }
 
-    /// `payload` arrived in order, up to `expected`, while so much was `held` beyond a hole, and `waiting` bytes span what is now. Returns whether the
-    /// offer grew.
+    /// `payload` arrived in order up to `end`, and with what waited behind it everything up to `expected`, while so much was `held` beyond a hole, and
+    /// `waiting` bytes span what is now. Returns whether the offer grew.
     pub(crate) fn data_arrived(
         &mut self,
         now: Instant,
         (payload, held): (Bytes, Bytes),
-        expected: Sequence,
+        (end, expected): (Sequence, Sequence),
         waiting: Bytes,
     ) -> bool {
         // The buffer follows when the application reads, which is later.
-        let (grew, read) = (self.grow(payload, held + self.mss), self.reads_at.take().unwrap_or(now));
+        let grew = self.grow(payload, held + self.mss);
+        let read = self.reads_at.map_or(now, |reads| reads.max(now));
+        self.fresh = small(payload + (expected - end));
         let Some(tuning) = &mut self.tuning else { return false };
         if tuning.trip.estimate.is_some_and(|rtt| read.since(tuning.round_start) >= rtt) {
-            // What the application has not read says nothing about how fast it reads.
-            let unread = self.unread.unwrap_or(Bytes::ZERO);
-            tuning.end_round(read, Sequence::SYN + (expected - Sequence::SYN).saturating_sub(unread), waiting);
+            // What the application has not read says nothing about how fast it reads; it reads segment by segment.
+            let read_up_to = Sequence::SYN + (expected - Sequence::SYN).saturating_sub(self.unread.unwrap_or_default());
+            tuning.end_round(read, (end.min(read_up_to), expected), waiting);
         }
         grew
     }
@@ -231,6 +238,7 @@ impl ReceiveWindow {
     /// behind (tcp_data_queue_ofo()).
     pub(crate) fn data_waits(&mut self, payload: Bytes, held: Bytes, waiting: Bytes) -> bool {
         let grew = self.grow(payload, held);
+        self.fresh = 0;
         if let Some(tuning) = &mut self.tuning {
             tuning.make_room(waiting, Bytes::ZERO);
         }
@@ -245,19 +253,20 @@ impl ReceiveWindow {
             tuning.room = known_room;
             // So much was told by then, in units of the scale, by the end that has acknowledged a SYN (tcp_set_window_clamp()).
             let unit = if tuning.trip.asks { 1 << tuning.trip.scale } else { 1 };
-            self.offer = Bytes::new(self.offer.get().div_ceil(unit) * unit).min(self.limit);
+            self.offer = Bytes::new(self.offer.get().div_ceil(unit) * unit).min(Bytes::new(self.limit.into()));
         }
         if payload < LEAST_TO_GROW {
             return false;
         }
         let before = self.offer;
-        self.offer =
-            self.offer.max((self.offer + self.mss * 2).min(tuning.room_beside(held, self.mss)).min(self.limit));
+        self.offer = self.offer.max(
+            (self.offer + self.mss * 2).min(tuning.room_beside(held, self.mss)).min(Bytes::new(self.limit.into())),
+        );
         self.offer > before
     }
 }
 
-/// What the first buffer holds is no more than 32 bits say.
+/// Windows, what is in one of them, and the first buffer are no more than 32 bits say.
 fn small(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
@@ -273,9 +282,10 @@ impl Tuning {
         (self.room + mss).saturating_sub(held)
     }
 
-    fn end_round(&mut self, now: Instant, expected: Sequence, waiting: Bytes) {
-        let arrived = expected - self.round_from;
-        (self.round_start, self.round_from) = (now, expected);
+    /// The application has read so far of what has arrived up to `expected` (tcp_rcv_space_adjust(): what it has not is taken from what it has).
+    fn end_round(&mut self, now: Instant, (read, expected): (Sequence, Sequence), waiting: Bytes) {
+        let arrived = (read - self.round_from).saturating_sub(expected - read);
+        (self.round_start, self.round_from) = (now, read);
         if arrived > self.last_round {
             let before = core::mem::replace(&mut self.last_round, arrived);
             // The growth twice, to let slow start double.
@@ -310,7 +320,7 @@ mod tests {
                 let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + RTT * (round - 1)) };
                 window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
-                window.data_arrived(now, (config.mss, Bytes::ZERO), expected, Bytes::ZERO);
+                window.data_arrived(now, (config.mss, Bytes::ZERO), (expected, expected), Bytes::ZERO);
             }
             segments *= 2;
             rounds_seen.push((window.offer(), config.mss * segments));
@@ -335,7 +345,12 @@ mod tests {
         let offers = |mut window: ReceiveWindow| {
             let mut offers = vec![window.offer()];
             for _ in 0..2 {
-                window.data_arrived(Instant::START, (config.mss, Bytes::ZERO), Sequence::FIRST_BYTE, Bytes::ZERO);
+                window.data_arrived(
+                    Instant::START,
+                    (config.mss, Bytes::ZERO),
+                    (Sequence::FIRST_BYTE, Sequence::FIRST_BYTE),
+                    Bytes::ZERO,
+                );
                 offers.push(window.offer());
             }
             offers.into_iter().map(Bytes::get).collect::<Vec<_>>()
@@ -367,15 +382,19 @@ mod tests {
         let mut window = ReceiveWindow::new(&config);
         let at = |bytes| Sequence::FIRST_BYTE + Bytes::new(bytes);
         window.hold(Bytes::ZERO);
-        assert_eq!(window.promise(at(0), Bytes::ZERO), Bytes::new(10_000));
+        assert_eq!(window.promise(Instant::START, at(0), Bytes::ZERO), Bytes::new(10_000));
         window.note_received(Bytes::new(10_000));
-        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::ZERO);
+        assert_eq!(window.promise(Instant::START, at(10_000), Bytes::ZERO), Bytes::ZERO);
         window.hold(Bytes::new(9000));
         assert!(!window.is_update_due(at(10_000)));
-        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::ZERO, "less than a segment is no window");
+        assert_eq!(
+            window.promise(Instant::START, at(10_000), Bytes::ZERO),
+            Bytes::ZERO,
+            "less than a segment is no window"
+        );
         window.hold(Bytes::new(8000));
         assert!(window.is_update_due(at(10_000)));
-        assert_eq!(window.promise(at(10_000), Bytes::ZERO), Bytes::new(2000));
+        assert_eq!(window.promise(Instant::START, at(10_000), Bytes::ZERO), Bytes::new(2000));
         window.hold(Bytes::new(6100));
         assert!(!window.is_update_due(at(10_000)), "not yet twice as much");
         window.hold(Bytes::new(6000));
@@ -423,7 +442,7 @@ mod tests {
                 window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
                 reads.into_iter().for_each(|reads| window.read_at(Instant::START + reads));
-                window.data_arrived(now, (config.mss, Bytes::ZERO), expected, Bytes::ZERO);
+                window.data_arrived(now, (config.mss, Bytes::ZERO), (expected, expected), Bytes::ZERO);
                 window.tuning.as_ref().map(|tuning| tuning.last_round)
             };
             (0..20).for_each(|_| _ = arrive(RTT * 2, None));
@@ -446,14 +465,14 @@ mod tests {
         let grown = |holds: bool| {
             let mut window = ReceiveWindow::new(&config);
             let expected = Sequence::FIRST_BYTE + mss * 30;
-            while window.data_arrived(Instant::START, (mss, Bytes::ZERO), expected, Bytes::ZERO) {}
-            let before = window.promise(expected, Bytes::ZERO);
+            while window.data_arrived(Instant::START, (mss, Bytes::ZERO), (expected, expected), Bytes::ZERO) {}
+            let before = window.promise(Instant::START, expected, Bytes::ZERO);
             for number in 0..20 {
                 let held = if holds { mss * number } else { Bytes::ZERO };
                 window.data_waits(mss, held, mss * (2 * number + 2));
             }
             let held = if holds { mss * 20 } else { Bytes::ZERO };
-            (before, window.promise(expected, held))
+            (before, window.promise(Instant::START, expected, held))
         };
         let (before, after) = grown(true);
         assert_eq!((before, after), (Bytes::kib(79), before));
@@ -464,7 +483,12 @@ mod tests {
     fn the_first_segment_beyond_a_hole_finds_the_room_that_one_in_order_takes_itself() {
         let config = TcpConfig::of(Profile::Linux);
         let mut window = ReceiveWindow::new(&config);
-        while window.data_arrived(Instant::START, (config.mss, Bytes::ZERO), Sequence::FIRST_BYTE, Bytes::ZERO) {}
+        while window.data_arrived(
+            Instant::START,
+            (config.mss, Bytes::ZERO),
+            (Sequence::FIRST_BYTE, Sequence::FIRST_BYTE),
+            Bytes::ZERO,
+        ) {}
         assert!(window.data_waits(config.mss, Bytes::ZERO, config.mss * 2));
         assert!(!window.data_waits(config.mss, config.mss, config.mss * 4));
     }
