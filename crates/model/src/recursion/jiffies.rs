@@ -43,6 +43,12 @@ pub(crate) fn expiry(now: Ticks, span: Ticks, tick: Ticks) -> Option<Ticks> {
     (jiffies < SLOTS).then(|| tick + JIFFY.times(now.since(tick).whole(JIFFY) + jiffies + 1))
 }
 
+/// Between two readings of a clock that ticked at `tick`, or in the middle between those of the load's own if that is not known.
+pub(crate) fn between(earlier: Ticks, now: Ticks, tick: Option<Ticks>) -> Ticks {
+    let behind = JIFFY.since(tick.unwrap_or_else(|| JIFFY.per(2)).within(JIFFY));
+    JIFFY.times(at(now + behind) - at(earlier + behind))
+}
+
 /// After how long a timer for `span` runs out.
 pub(crate) fn wait(span: Ticks) -> Ticks {
     let jiffies = count(span);
@@ -62,6 +68,13 @@ mod tests {
         assert_eq!([252, 2012].map(waits), [268, 2028], "eight jiffies");
         assert_eq!(waits(2016), 2144, "64 jiffies");
         assert_eq!(wait(Ticks::NEVER), Ticks::NEVER);
+    }
+
+    #[test]
+    fn spans_are_counted_from_tick_to_tick() {
+        let span =
+            |tick: Option<u64>| between(Ticks::from_millis(1), Ticks::from_millis(3), tick.map(Ticks::from_millis));
+        assert_eq!([span(None), span(Some(2)), span(Some(3)), span(Some(0))], [JIFFY, JIFFY, JIFFY, Ticks::ZERO]);
     }
 
     #[test]

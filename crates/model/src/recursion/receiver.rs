@@ -223,15 +223,21 @@ impl Receiver {
         due.since(self.skipped)
     }
 
-    /// The delay follows the spacing of data; a gap beyond the timeout starts quick ACKs again.
+    /// How long ago `earlier` was, as the host's clock has it.
+    fn jiffies_since(&self, earlier: Ticks, now: Ticks) -> Ticks {
+        jiffies::between(earlier + self.skipped, now + self.skipped, self.tick)
+    }
+
+    /// The delay follows the spacing of data, all in jiffies; a gap beyond the timeout starts quick ACKs again.
     #[inline(always)]
     fn adapt(&mut self, now: Ticks, most: u32, timeout: Ticks) {
         let Some(last) = self.last_arrival else { return self.hurry(most) };
-        let gap = now.since(last);
+        let gap = self.jiffies_since(last, now);
+        let half = jiffies::whole(self.delay.per(2));
         if gap <= ATO_MIN.per(2) {
-            self.delay = self.delay.per(2) + ATO_MIN.per(2);
+            self.delay = half + ATO_MIN.per(2);
         } else if gap < self.delay {
-            self.delay = (self.delay.per(2) + gap).min(timeout);
+            self.delay = (half + gap).min(timeout);
         } else if gap > timeout {
             self.hurry(most);
         }
@@ -266,7 +272,7 @@ impl Receiver {
     /// answers (tcp_event_data_sent()).
     pub(crate) fn acknowledge(&mut self, now: Ticks, with_data: bool) -> Ack {
         if with_data && matches!(self.habits.acking, Acking::Adaptive { .. }) {
-            self.answering |= self.last_arrival.is_some_and(|last| now.since(last) < self.delay);
+            self.answering |= self.last_arrival.is_some_and(|last| self.jiffies_since(last, now) < self.delay);
         }
         if core::mem::replace(&mut self.due, Ticks::NEVER) < Ticks::NEVER {
             self.quick = self.quick.saturating_sub(1);
