@@ -9,9 +9,9 @@
 //! takes to answer a request, and a client to ask for the next object or over a new connection, or to open the first of several, by how long it has not done
 //! the same, and others right behind that. Who is awake counts where it has done nothing else meanwhile; who waits for room is not told apart. So are
 //! kernels that had nothing to do for a while, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
-//! a pause and lets data go (of BBR, whose pace may be what they waited for, after a long one). What clients acknowledge then may wait for their programs,
-//! so it does not count; a sender's program may be who sends, too, where all was on the way that its send buffer took, which nobody can tell apart here:
-//! most such acknowledgements find data in the buffer.
+//! a pause and lets data go (of BBR, whose pace may be what they waited for, after a long one), and data behind a gap, which kernels acknowledge. What is
+//! acknowledged in order then may wait until a program reads: what that takes longer is reading, as often as it takes longer. A sender's program may be who
+//! sends, too, where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
 //!
 //! Who opens a connection, and what answers that, counts in loads too, where the kernel was not at another one already: how long it takes to one that waits
 //! hangs on the one before.
@@ -29,7 +29,7 @@ use farhop_scenario::{
 };
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page, Tls};
-use host::{Answer, Connections, End, Host, Kind, PAUSE, ProgramAnswer, RESTED};
+use host::{Answer, Connections, End, Host, Kind, PAUSE, ProgramAnswer, RESTED, Says};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ impl HostAnswers {
     pub(crate) fn of_load(link: &LinkRecord, tcp: &TcpConfig) -> Self {
         let mut all = Self::of(link, tcp.mss);
         let rested = if tcp.congestion == Congestion::Bbr { RESTED } else { PAUSE };
-        all.kernels.retain(|answer| answer.sends_data && answer.pause >= rested);
+        all.kernels.retain(|answer| answer.pause >= rested);
         all
     }
 
@@ -143,7 +143,7 @@ impl HostAnswers {
             let terminal = if let Port::Terminal(number) = port { Some(number) } else { None };
             let (host, kind) = (hosts.entry(terminal).or_default(), Kind::of(packet.bytes, sizes));
             let connection = connections.of(terminal.is_none() == is_heard, (is_heard, kind), packet.flow);
-            all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, kind) });
+            all.kernels.extend(if is_heard { host.hears(at, kind) } else { host.sends(at, (kind, connection)) });
             let (end, programs) = match (terminal, kind) {
                 (None, _) => (End::Server, &mut all.servers),
                 (Some(_), Kind::Opening) => (End::Client, &mut all.openings),
@@ -174,21 +174,27 @@ impl HostAnswers {
         let quiet = HostTimes::quiet();
         let pauses = PAUSES_MS.map(Duration::from_millis).to_vec();
         let taken = |answers: &[Answer]| answers.iter().map(|answer| (answer.pause, answer.takes)).collect::<Vec<_>>();
+        let that = |says: fn(&Answer) -> bool| self.kernels.iter().copied().filter(says).collect::<Vec<_>>();
         let fewest = |pause| if pause < PAUSE { FEWEST } else { FEWEST_ONCE };
-        let kernel = by_pause(&taken(&self.kernels), &quiet.kernel, (&pauses, fewest));
+        let kernel = by_pause(&taken(&that(|one| one.says == Says::More)), &quiet.kernel, (&pauses, fewest));
+        let is_kernels = |one: &Answer| one.says == Says::Gap || one.says == Says::Read && one.pause < PAUSE;
+        let data = by_pause(&taken(&that(is_kernels)), &kernel, (&pauses, fewest));
+        let read = that(|one| one.says == Says::Read && one.pause >= PAUSE);
+        let read: Vec<_> = read.iter().map(|one| (one.pause, one.of_reading(&data))).collect();
+        let reading = by_pause(&read, &quiet.reading, (&pauses, fewest));
         let [nothing, longer @ ..] = PAUSES_MS.map(Duration::from_millis);
         let openings = [&[nothing, BETWEEN_OPENINGS][..], &longer].concat();
         let opened = |answers: &[Answer], quiet| by_pause(&taken(answers), quiet, (&openings, |_| FEWEST_ONCE));
         let (syn, syn_ack) = (opened(&self.syns, &quiet.syn), opened(&self.syn_acks, &quiet.syn_ack));
         let program = |answers: &[ProgramAnswer], writes: Duration, quiet: &PauseTimes| {
-            let of_program = |answer: &ProgramAnswer| answer.of_program(&kernel).saturating_sub(writes);
+            let of_program = |answer: &ProgramAnswer| answer.of_program(&data).saturating_sub(writes);
             let takes: Vec<_> = answers.iter().map(|answer| (answer.rested, of_program(answer))).collect();
             by_pause(&takes, quiet, (&pauses, |_| FEWEST_ONCE))
         };
         let client = program(&self.clients, PROGRAM_WRITES, &quiet.client);
         let opening = program(&self.openings, Duration::ZERO, &quiet.opening);
         let server = program(&self.servers, PROGRAM_WRITES, &quiet.server);
-        HostTimes { kernel, syn, syn_ack, client, opening, server }
+        HostTimes { kernel, data, syn, syn_ack, reading, client, opening, server }
     }
 }
 

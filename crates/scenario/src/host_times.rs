@@ -1,9 +1,10 @@
 //! How long hosts take, as a word or as lines with commas between.
 //!
 //! The heading is `after_ms` and shares in %, from 0 to 100; each line says what packets that come more than so many ms after another one take, in
-//! µs, at most in so many cases. Behind a line that says `syn` or `syn-ack` such lines say the same of packets that open connections and of what answers
-//! them, behind `client` or `server` what these programs take, by how long they have not done the same, and behind `opening` what clients do until they
-//! have opened a connection.
+//! µs, at most in so many cases. Behind a line that says `data` such lines say the same of packets with data, and behind `syn` or `syn-ack` of packets
+//! that open connections and of what answers them; behind `reading` how long programs take until they have read, by how long they have not run, behind
+//! `client` or `server` what these programs take, by how long they have not done the same, and behind `opening` what clients do until they have opened a
+//! connection.
 
 use core::fmt::Write;
 use farhop_tcp::{AfterPause, HostTimes, PauseTimes};
@@ -13,21 +14,25 @@ use std::time::Duration;
 /// A quiet machine's.
 const QUIET: &str = "quiet";
 const HEADING: &str = "after_ms";
+const DATA: &str = "data";
 const SYN: &str = "syn";
 const SYN_ACK: &str = "syn-ack";
+const READING: &str = "reading";
 const CLIENT: &str = "client";
 const OPENING: &str = "opening";
 const SERVER: &str = "server";
 /// Their sections, in the order in which they are written.
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 7] = [
+    (DATA, |times| &mut times.data),
     (SYN, |times| &mut times.syn),
     (SYN_ACK, |times| &mut times.syn_ack),
+    (READING, |times| &mut times.reading),
     (CLIENT, |times| &mut times.client),
     (OPENING, |times| &mut times.opening),
     (SERVER, |times| &mut times.server),
 ];
 const ACCEPTED: &str = "\"quiet\", or lines such as after_ms,0,50,100 and 0,8.5,10.7,40 and 10,10,14,18: pauses in ms, shares in %, times in µs; \
-     then a line that says syn, syn-ack, client, opening or server, and lines for that";
+     then a line that says data, syn, syn-ack, reading, client, opening or server, and lines for that";
 /// More pauses say nothing that fewer do not.
 const MOST: usize = 100;
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -54,6 +59,8 @@ pub fn parse(text: &str) -> Result<HostTimes, ParseError> {
     let is_name = |line: &&str| named(line).is_some();
     let mut sections = lines.chunk_by(|_, line| !is_name(line));
     times.kernel = by_pause(sections.next().filter(|lines| !is_name(&lines[0])).unwrap_or_default(), &shares)?;
+    // Who says nothing else of data says that of all packets.
+    times.data = times.kernel.clone();
     let mut told = Vec::new();
     for section in sections {
         let (first, lines) = section.split_first().expect("a name begins each of them");
@@ -82,6 +89,7 @@ pub fn format(times: &HostTimes) -> String {
     if times == quiet {
         return QUIET.to_owned();
     }
+    quiet.data = times.kernel.clone();
     let named = SECTIONS.map(|(name, of)| (name, of(&mut times).clone(), of(&mut quiet).clone()));
     let named = named.into_iter().filter(|(_, times, quiet)| times != quiet);
     let sections: Vec<(&str, PauseTimes)> =
@@ -208,7 +216,7 @@ mod tests {
     fn who_opens_and_programs_have_lines_of_their_own() {
         let kernel = "after_ms,0,50,100\n0,8.5,10.75,40\n";
         let table = format!(
-            "{kernel}syn\n0,1,2,3\nsyn-ack\n0,2,3,4\nclient\n0,5,6,7\n30,8,9,10\nopening\n0,50,60,70\nserver\n0,20,30,40\n"
+            "{kernel}data\n0,1,7,8\nsyn\n0,1,2,3\nsyn-ack\n0,2,3,4\nreading\n0,3,4,5\nclient\n0,5,6,7\n30,8,9,10\nopening\n0,50,60,70\nserver\n0,20,30,40\n"
         );
         let times = parse(&table).expect("a table");
         assert_eq!(super::format(&times), table);
@@ -219,7 +227,9 @@ mod tests {
         assert_eq!([&times.syn, &times.syn_ack].map(|times| middle(times, 31)), [2000, 3000]);
         let programs = |times: &HostTimes| [&times.client, &times.opening, &times.server].map(Clone::clone);
         assert_eq!(programs(&other), programs(&quiet));
-        assert_eq!([&other.syn, &other.syn_ack], [&quiet.syn, &quiet.syn_ack]);
+        assert_eq!([&other.syn, &other.syn_ack, &other.reading], [&quiet.syn, &quiet.syn_ack, &quiet.reading]);
+        assert_eq!([&times.data, &times.reading].map(|times| middle(times, 31)), [7000, 4000]);
+        assert_eq!(other.data, other.kernel, "as all packets");
         let one = parse(&format!("{kernel}server\n0,20,30,40")).expect("a table");
         assert_eq!(programs(&one), [quiet.client, quiet.opening, times.server]);
     }
@@ -227,12 +237,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_again(
-            sections in prop::array::uniform6(prop::collection::vec(
+            sections in prop::array::uniform8(prop::collection::vec(
                 (prop::collection::btree_map(1_u32..1000, 0_u64..1_000_000, 0..5), 0_u64..1000),
                 1..5,
             )),
         ) {
-            let [kernel, syn, syn_ack, client, opening, server] = sections.map(|lines| {
+            let [kernel, data, syn, syn_ack, reading, client, opening, server] = sections.map(|lines| {
                 let mut pause = 0;
                 let pauses = lines.into_iter().map(|(inner, later)| {
                     let mut time = 0;
@@ -248,12 +258,13 @@ mod tests {
                 });
                 PauseTimes::new(pauses.collect()).expect("in order")
             });
-            let times = HostTimes { kernel, syn, syn_ack, client, opening, server };
+            let times = HostTimes { kernel, data, syn, syn_ack, reading, client, opening, server };
             let text = format(&times);
             let again = parse(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(format(&again), text);
             let all = |times: HostTimes| {
-                [times.kernel, times.syn, times.syn_ack, times.client, times.opening, times.server]
+                let [kernels, opens] = [[times.kernel, times.data], [times.syn, times.syn_ack]];
+                [kernels, opens, [times.reading, times.client], [times.opening, times.server]].concat()
             };
             for (one, other) in all(times).iter().zip(&all(again)) {
                 prop_assert_eq!(one.pauses().len(), other.pauses().len());
@@ -267,7 +278,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_that_is_read_panics(text in "(after_ms,0,100\n)?([0-9]{1,3},[0-9]{1,3}(\\.[0-9])?,[0-9]{1,4}\n|syn\n|syn-ack\n|client\n|opening\n|server\n|[0-9,.\n-]){0,12}") {
+        fn nothing_that_is_read_panics(text in "(after_ms,0,100\n)?([0-9]{1,3},[0-9]{1,3}(\\.[0-9])?,[0-9]{1,4}\n|data\n|reading\n|syn\n|syn-ack\n|client\n|opening\n|server\n|[0-9,.\n-]){0,12}") {
             if let Ok(times) = parse(&text) {
                 prop_assert!(parse(&format(&times)).is_ok());
             }

@@ -1,7 +1,7 @@
 //! When to acknowledge data that arrived in order: at once or a little later (RFC 5681 §4.2, RFC 1122 §4.2.3.2).
 //!
-//! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, at once when the sender pushed (the
-//! application reads at once), else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
+//! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, and as soon as the application
+//! reads when the sender pushed or there is less room meanwhile than was told before, else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
 //! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
 //! timer; 4.4BSD also when half of its buffer has been read. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
 //! millisecond and a slack (`tcp_comp_sack_*`), or as soon as there might be too many blocks for one; what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
@@ -42,6 +42,10 @@ pub(crate) struct Arrival<'a> {
     /// The receive window's offer has grown with these bytes; and what it is.
     pub(crate) window_grew: bool,
     pub(crate) window: Bytes,
+    /// Beside what the application has not read an acknowledgement would tell of less room than the one before.
+    pub(crate) narrows: bool,
+    /// When the application reads them.
+    pub(crate) reads: Instant,
     /// What its IP header says of congestion makes Linux quick ([`Acknowledger::alarm`]).
     pub(crate) alarms: bool,
     /// The receiver's own retransmission timeout, and its smoothed round-trip time: seldom asked for, and elsewhere in memory.
@@ -65,6 +69,8 @@ pub(crate) struct Acknowledger {
     interactive: bool,
     /// What arrives next out of order has been answered.
     has_answered: bool,
+    /// The acknowledgement leaves when the application reads.
+    waits_for_program: bool,
     /// How many acknowledgements are held back, what was expected when data last arrived out of order, and how often it has been
     /// acknowledged for that.
     held_back: u32,
@@ -85,6 +91,7 @@ impl Acknowledger {
             told: (Sequence::SYN, 0),
             held_back: 0,
             has_answered: false,
+            waits_for_program: false,
         }
     }
 
@@ -207,8 +214,13 @@ impl Acknowledger {
         }
         let full = arrival.unacknowledged > arrival.mss;
         let pushed = arrival.push && !self.interactive;
-        if full || pushed || (self.quick > 0 && !self.interactive) {
+        if (full && !arrival.narrows) || (self.quick > 0 && !self.interactive) {
             return arrival.now;
+        }
+        if full || pushed {
+            // tcp_cleanup_rbuf().
+            self.waits_for_program = arrival.reads > arrival.now;
+            return arrival.reads;
         }
         self.timers.expiry(arrival.now, self.linux_delay(arrival))
     }
@@ -244,7 +256,7 @@ impl Acknowledger {
         if self.due.take().is_some() {
             self.quick = self.quick.saturating_sub(1);
         }
-        (self.segments, self.held_back, self.has_answered) = (0, 0, false);
+        (self.segments, self.held_back, self.has_answered, self.waits_for_program) = (0, 0, false, false);
     }
 
     /// Data went out: within the delay after data came in, the connection is interactive (tcp_event_data_sent()).
@@ -255,8 +267,8 @@ impl Acknowledger {
 
     /// The delay ran out before anything could carry the acknowledgement (tcp_delack_timer_handler()).
     pub(crate) fn timer_expired(&mut self, rto: Duration) {
-        if self.held_back > 0 {
-            // tcp_compressed_ack_kick() only sends.
+        if self.held_back > 0 || self.waits_for_program {
+            // tcp_compressed_ack_kick() and who reads only send.
             return;
         }
         self.delay = if self.interactive { ATO_MIN } else { (self.delay * 2).min(rto) };
@@ -311,6 +323,8 @@ mod tests {
             push,
             window_grew: false,
             window: Bytes::kb(64),
+            narrows: false,
+            reads: now,
             alarms: false,
             trip: trip(),
         }
@@ -368,6 +382,29 @@ mod tests {
         assert_eq!(acks.due(), Some(arrival(0, MSS, false).now));
         acks.acknowledged();
         assert_eq!(delay(&mut acks, 1, false), 43);
+    }
+
+    #[test]
+    fn what_is_pushed_or_finds_less_room_than_was_told_is_acknowledged_by_who_reads_it() {
+        let reads = arrival(20, MSS, false).now + Duration::from_micros(100);
+        let due = |push, unacknowledged, narrows, is_quick| {
+            let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
+            (0..if is_quick { 1 } else { 16 }).for_each(|ms| _ = delay(&mut acks, ms, false));
+            acks.data_arrived(Arrival { narrows, reads, ..arrival(20, unacknowledged, push) });
+            let due = acks.due().expect("it is acknowledged");
+            if due == reads {
+                acks.timer_expired(Duration::from_millis(700));
+            }
+            acks.acknowledged();
+            assert_eq!(delay(&mut acks, 40, false), if is_quick { 0 } else { 44 }, "it was no timer's");
+            due
+        };
+        let now = arrival(20, MSS, false).now;
+        assert_eq!(
+            [due(true, MSS, false, false), due(true, MSS, true, false), due(true, MSS, true, true)],
+            [reads, reads, now]
+        );
+        assert_eq!([due(false, MSS * 2, true, false), due(false, MSS * 2, false, false)], [reads, now]);
     }
 
     #[test]

@@ -291,15 +291,24 @@ impl Endpoint {
             } else if !self.rests && self.sender.next_timeout() == Some(due) {
                 let only_fills = self.sender.handle_timer(due);
                 // What a burst has begun, or a program writes later, is not sent sooner because there is more behind it.
-                if only_fills && self.answering.is_some_and(|answers| answers > due) {
+                if only_fills && self.answers_later(due) {
                     self.set_due();
                     continue;
                 }
             } else {
                 self.receiver.handle_timer(self.sender.rtt.rto());
+                if self.answers_later(due) {
+                    self.acknowledge_alone(due);
+                    continue;
+                }
             }
             self.flush(due);
         }
+    }
+
+    /// Whether what there is to send leaves after `now`.
+    fn answers_later(&self, now: Instant) -> bool {
+        self.answering.is_some_and(|answers| answers > now)
     }
 
     /// When [`Endpoint::handle_timeout`] is to be called next.
@@ -403,11 +412,8 @@ impl Endpoint {
                 self.outputs.push_back(Output::Room { at: now });
             }
         }
-        if self.receiver.ack_due().is_some_and(|due| due <= now) {
-            self.acknowledge(now);
-        }
         self.answering = None;
-        self.set_due();
+        self.acknowledge_alone(now);
         if !self.rests && !self.hears {
             self.end_call(now, took_time);
         }
@@ -428,6 +434,14 @@ impl Endpoint {
         if (has_waiting || goes_on) && self.answering.is_none() {
             self.flush(now);
         }
+    }
+
+    /// Sends an acknowledgement if one is due, and nothing else.
+    fn acknowledge_alone(&mut self, now: Instant) {
+        if self.receiver.ack_due().is_some_and(|due| due <= now) {
+            self.acknowledge(now);
+        }
+        self.set_due();
     }
 
     /// A segment that is nothing but an acknowledgement.

@@ -26,8 +26,8 @@
 use crate::Segment;
 use crate::host::draw;
 use crate::host_times::{ALL_PARTS, HostTimes, PauseTimes};
-use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
+use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// What each takes that waits behind another; and a SYN or what answers it.
@@ -38,6 +38,7 @@ const OPENS_BEHIND_ANOTHER: [Duration; 2] = [Duration::from_micros(1), Duration:
 #[derive(Debug, Clone)]
 pub struct Kernel {
     times: PauseTimes,
+    data: PauseTimes,
     syn: PauseTimes,
     syn_ack: PauseTimes,
     dice: Dice,
@@ -48,8 +49,8 @@ pub struct Kernel {
 impl Kernel {
     /// Of a host that takes such times; how long each time is drawn from `random`.
     pub fn new(times: &HostTimes, random: Stream) -> Self {
-        let HostTimes { kernel, syn, syn_ack, .. } = times.clone();
-        Self { times: kernel, syn, syn_ack, dice: Dice::new(random), last: None }
+        let HostTimes { kernel, data, syn, syn_ack, .. } = times.clone();
+        Self { times: kernel, data, syn, syn_ack, dice: Dice::new(random), last: None }
     }
 
     /// When it gets, or got, to the last packet.
@@ -62,6 +63,7 @@ impl Kernel {
         let times = match (segment.syn, segment.acknowledgment) {
             (true, None) => &self.syn,
             (true, Some(_)) => &self.syn_ack,
+            _ if segment.payload > Bytes::ZERO => &self.data,
             _ => &self.times,
         };
         let heard = match self.last.filter(|(_, heard)| *heard > now) {

@@ -15,7 +15,7 @@
 
 use crate::TcpConfig;
 use crate::behavior::Behavior;
-use crate::host_times::{ALL_PARTS, PauseTimes};
+use crate::host_times::{ALL_PARTS, HostTimes, PauseTimes};
 use farhop_units::Instant;
 use farhop_units::random::{Dice, Stream};
 use std::time::Duration;
@@ -31,10 +31,11 @@ pub const PROGRAM_WRITES_ON_SPEEDUP: u32 = 2;
 /// When a host's program runs.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// What it takes until it has answered, and until it has opened a connection, by how long it has not done that; the first also until it has read,
-    /// by how long it has not run.
+    /// What it takes until it has answered, and until it has opened a connection, by how long it has not done that; and until it has read, by how long it
+    /// has not run.
     times: PauseTimes,
     opening: PauseTimes,
+    reading: PauseTimes,
     dice: Dice,
     /// When it ran last, or will next.
     runs: Instant,
@@ -54,11 +55,12 @@ impl Program {
         !Behavior::of(config).waking.is_zero()
     }
 
-    /// Of a host whose programs do; how long it takes each time is drawn from `random`.
-    pub fn new(times: PauseTimes, opening: PauseTimes, random: Stream) -> Self {
+    /// Of a host of such times whose programs do; it `answers` after such. How long it takes each time is drawn from `random`.
+    pub fn new(host: &HostTimes, answers: &PauseTimes, random: Stream) -> Self {
         Self {
-            times,
-            opening,
+            times: answers.clone(),
+            opening: host.opening.clone(),
+            reading: host.reading.clone(),
             dice: Dice::new(random),
             runs: Instant::START,
             answered: Instant::START,
@@ -76,7 +78,7 @@ impl Program {
             self.runs = self.runs.max(now);
         } else {
             let part = self.dice.below(ALL_PARTS);
-            self.runs = now + self.times.after(pause).at_part(part);
+            self.runs = now + self.reading.after(pause).at_part(part);
             self.woken = Some((now, part));
         }
         self.read = now;
@@ -151,7 +153,13 @@ mod tests {
     fn program(seed: u64) -> Program {
         let times = PauseTimes::new(vec![between(0, [0, 21]), between(1, [8, 64])]).expect("in order");
         let opening = PauseTimes::new(vec![between(0, [10, 36]), between(1, [50, 150])]).expect("in order");
-        Program::new(times, opening, Stream::new(seed, 0))
+        program_of(&times, &opening, seed)
+    }
+
+    /// One that reads as late as it answers.
+    fn program_of(times: &PauseTimes, opening: &PauseTimes, seed: u64) -> Program {
+        let host = HostTimes { opening: opening.clone(), reading: times.clone(), ..HostTimes::quiet() };
+        Program::new(&host, times, Stream::new(seed, 0))
     }
 
     /// As likely each time between two, in µs, after a pause of so many ms.
@@ -196,12 +204,12 @@ mod tests {
     fn programs_of_another_machine_take_what_was_measured_there() {
         let times = PauseTimes::new(vec![after(0, 100), after(30, 200)]).expect("in order");
         let takes = |pause_ms: u64| {
-            let mut program = Program::new(times.clone(), times.clone(), Stream::new(1, 1));
+            let mut program = program_of(&times, &times, 1);
             let slept = program.answers(at(1000)) + Duration::from_millis(pause_ms);
             program.answers(slept).since(slept) - PROGRAM_WRITES
         };
         assert_eq!([29, 31].map(takes), [100, 200].map(Duration::from_micros));
-        let mut reading = Program::new(times.clone(), times, Stream::new(1, 1));
+        let mut reading = program_of(&times, &times, 1);
         assert_eq!(reading.reads(at(1000)), at(1200), "it has never run");
         assert_eq!(reading.answers(at(1000)), at(1200) + PROGRAM_WRITES, "it wakes up for both");
         assert_eq!(reading.answers(at(1100)), at(1200) + PROGRAM_WRITES * 2, "it is still waking up");
@@ -210,7 +218,7 @@ mod tests {
     #[test]
     fn who_is_awake_takes_what_was_measured_of_such() {
         let times = PauseTimes::new(vec![after(0, 50), after(1, 100)]).expect("in order");
-        let mut program = Program::new(times.clone(), times, Stream::new(1, 1));
+        let mut program = program_of(&times, &times, 1);
         let writes = PROGRAM_WRITES;
         assert_eq!(program.answers(at(1000)), at(1100) + writes);
         assert_eq!(program.answers(at(2000)), at(2050) + writes);
@@ -249,7 +257,7 @@ mod tests {
             PauseTimes::new(vec![after(0, least), after(1, short), after(30, long)]).expect("in order")
         });
         for (pause_ms, micros) in [(29, 300), (31, 500)] {
-            let mut program = Program::new(takes.clone(), opening.clone(), Stream::new(1, 1));
+            let mut program = program_of(&takes, &opening, 1);
             let opened = program.opens(at(1000));
             assert_eq!(opened, at(1030), "of its own accord");
             let wakes = opened + Duration::from_millis(pause_ms);
@@ -258,8 +266,7 @@ mod tests {
             assert_eq!(program.opens(reads), wakes + Duration::from_micros(micros), "whatever else it has done");
             assert_eq!(program.opens(reads), wakes + Duration::from_micros(micros + 30), "one after the other");
         }
-        let mut program =
-            Program::new(PauseTimes::new(vec![after(0, 600)]).expect("in order"), opening, Stream::new(1, 1));
+        let mut program = program_of(&PauseTimes::new(vec![after(0, 600)]).expect("in order"), &opening, 1);
         program.reads(at(1000));
         assert_eq!(program.opens(at(1000)), at(1600 + 30), "no sooner than behind what it reads");
     }
@@ -267,7 +274,7 @@ mod tests {
     #[test]
     fn who_finds_room_is_sooner_than_who_answers_and_is_no_sooner_to_answer() {
         let times = PauseTimes::new(vec![after(0, 50), after(1, 100), after(30, 200)]).expect("in order");
-        let mut program = Program::new(times.clone(), times, Stream::new(1, 1));
+        let mut program = program_of(&times, &times, 1);
         let slept = |micros| Duration::from_micros(micros) + PROGRAM_WRITES;
         assert_eq!(program.answers(at(1000)), at(1000) + slept(200));
         assert_eq!(

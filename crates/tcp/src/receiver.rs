@@ -245,7 +245,9 @@ impl Receiver {
             self.window.data_arrived(now, (segment.payload, held), (segment.end().min(expected), expected), waiting);
         let unacknowledged = expected - self.told;
         let (mss, window) = (self.mss, self.window.promised(expected));
-        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, alarms, trip };
+        let narrows = self.window.narrows(now, self.told, self.waiting.held());
+        let reads = self.window.reads(now);
+        let arrival = Arrival { now, unacknowledged, mss, push, window_grew, window, narrows, reads, alarms, trip };
         self.acks.data_arrived(arrival);
     }
 

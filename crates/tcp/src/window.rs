@@ -157,9 +157,7 @@ impl ReceiveWindow {
     /// The window to advertise now, beyond `expected`, while so much is `held` beyond a hole (__tcp_select_window(): no more than there is room for
     /// beside that, and beside what the application is about to read).
     pub(crate) fn promise(&mut self, now: Instant, expected: Sequence, held: Bytes) -> Bytes {
-        let is_fresh = self.reads_at.is_some_and(|reads| reads > now);
-        let held = held + Bytes::new(if is_fresh { self.fresh.into() } else { 0 });
-        let room = self.tuning.as_ref().filter(|_| held > Bytes::ZERO).map(|tuning| tuning.room_beside(held, self.mss));
+        let room = self.room_beside(now, held);
         let possible = self.possible_edge(expected);
         let edge = room.map_or(possible, |room| possible.min(expected + room));
         // RFC 9293 §3.8.6.2.2.
@@ -168,6 +166,23 @@ impl ReceiveWindow {
             self.edge = self.edge.max(edge);
         }
         self.edge - expected
+    }
+
+    /// What there is room for beside what is held and what the application is about to read, if there is any.
+    fn room_beside(&self, now: Instant, held: Bytes) -> Option<Bytes> {
+        let fresh = if self.reads(now) > now { self.fresh.into() } else { 0 };
+        let held = held + Bytes::new(fresh);
+        self.tuning.as_ref().filter(|_| held > Bytes::ZERO).map(|tuning| tuning.room_beside(held, self.mss))
+    }
+
+    /// When the application reads what has arrived last.
+    pub(crate) fn reads(&self, now: Instant) -> Instant {
+        self.reads_at.map_or(now, |reads| reads.max(now))
+    }
+
+    /// Whether a window told now were smaller than the one told last, beyond `told`.
+    pub(crate) fn narrows(&self, now: Instant, told: Sequence, held: Bytes) -> bool {
+        self.room_beside(now, held).is_some_and(|room| room.min(self.offer) < self.edge - told)
     }
 
     fn possible_edge(&self, expected: Sequence) -> Sequence {
@@ -223,7 +238,7 @@ impl ReceiveWindow {
     ) -> bool {
         // The buffer follows when the application reads, which is later.
         let grew = self.grow(payload, held + self.mss);
-        let read = self.reads_at.map_or(now, |reads| reads.max(now));
+        let read = self.reads(now);
         self.fresh = small(payload + (expected - end));
         let Some(tuning) = &mut self.tuning else { return false };
         if tuning.trip.estimate.is_some_and(|rtt| read.since(tuning.round_start) >= rtt) {

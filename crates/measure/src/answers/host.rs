@@ -12,6 +12,8 @@ const LONGEST: Duration = Duration::from_millis(1);
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// Behind packets that came later it may be one of these that names what a connection is opened for.
 const LONGEST_OPENING: Duration = Duration::from_millis(2);
+/// TCP_FASTRETRANS_THRESH: so many acknowledgements tell of a gap at once, and those that follow may wait for each other.
+const TELLING: u32 = 3;
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
 /// A program that has not done something for so long may take longer than one at work, and what a host sends that had nothing to do for so long is an answer
@@ -25,8 +27,18 @@ pub(super) const PAUSE: Duration = Duration::from_millis(3);
 pub(super) struct Answer {
     pub(super) pause: Duration,
     pub(super) takes: Duration,
-    /// It is data, and no acknowledgement.
-    pub(super) sends_data: bool,
+    pub(super) says: Says,
+}
+
+/// What an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Data that an acknowledgement lets go, or what the answer to a SYN is.
+    More,
+    /// An acknowledgement of data in order, which may wait until a program has read them.
+    Read,
+    /// One that tells of a gap, which the kernel sends.
+    Gap,
 }
 
 /// One of a program's.
@@ -134,6 +146,8 @@ struct Opening {
 pub(super) struct Host {
     /// When something was delivered last.
     heard: Option<Instant>,
+    /// How many acknowledgements have told of a gap since one that did not, by connection.
+    gaps: BTreeMap<u64, u32>,
     /// What was, if it has no answer yet: its kind, and how long after the one before it came.
     question: Option<(Kind, Duration)>,
     /// Who has opened a connection, or answered that, by connection; nobody any more once that has an answer.
@@ -177,8 +191,15 @@ impl Connections {
     }
 }
 
+impl Answer {
+    /// What a program took that has read first, beyond a kernel that gets to what is delivered in such a time, as [`ProgramAnswer::of_program`].
+    pub(super) fn of_reading(&self, kernel: &PauseTimes) -> Duration {
+        self.takes.saturating_sub(kernel.after(Some(self.pause)).at(PauseTimes::ALL / 2))
+    }
+}
+
 impl ProgramAnswer {
-    /// What the program took beyond a kernel of these times. Where the kernel's own share is not known it is taken
+    /// What the program took beyond a kernel that gets to what is delivered in such a time. Where the kernel's own share is not known it is taken
     /// to be the middle one, so that its scatter is the program's as well.
     pub(super) fn of_program(&self, kernel: &PauseTimes) -> Duration {
         let before = match self.since {
@@ -198,7 +219,7 @@ impl Host {
     }
 
     /// One of its packets is at the link. The answer before it, which is whole by then.
-    pub(super) fn sends(&mut self, now: Instant, kind: Kind) -> Option<Answer> {
+    pub(super) fn sends(&mut self, now: Instant, (kind, connection): (Kind, u64)) -> Option<Answer> {
         if let Some((first, count, _)) = &mut self.answer
             && now.since(*first) <= TOGETHER
         {
@@ -206,17 +227,23 @@ impl Host {
             return None;
         }
         let ended = self.ended();
+        let gaps = self.gaps.entry(connection).or_default();
+        *gaps = match kind {
+            Kind::Selective => gaps.saturating_add(1),
+            Kind::Acknowledgement => 0,
+            _ => *gaps,
+        };
+        let is_told_at_once = *gaps <= TELLING;
         let (Some((question, pause)), Some(heard)) = (self.question.take(), self.heard) else { return ended };
         let takes = now.since(heard);
-        let sends_data = kind == Kind::Data;
-        let is_answer = match question {
-            Kind::Acknowledgement | Kind::Selective => sends_data,
-            // Acknowledgements of what is behind a gap may wait for others of that (Linux: compressed ACKs).
-            Kind::Data => kind == Kind::Acknowledgement,
-            Kind::Opening | Kind::Other => false,
+        let says = match (question, kind) {
+            (Kind::Acknowledgement | Kind::Selective, Kind::Data) => Some(Says::More),
+            (Kind::Data, Kind::Acknowledgement) => Some(Says::Read),
+            (Kind::Data, Kind::Selective) if is_told_at_once => Some(Says::Gap),
+            _ => None,
         };
-        if is_answer && takes <= LONGEST {
-            self.answer = Some((now, u32::from(sends_data), Answer { pause, takes, sends_data }));
+        if let Some(says) = says.filter(|_| takes <= LONGEST) {
+            self.answer = Some((now, u32::from(says == Says::More), Answer { pause, takes, says }));
         }
         ended
     }
@@ -242,7 +269,7 @@ impl Host {
         let Opening { came, pause, is_first } = self.opening.get_mut(&connection)?.take()?;
         let is_answer = matches!((end, kind), (End::Server, Kind::Opening) | (End::Client, Kind::Acknowledgement));
         let takes = now.since(came);
-        (is_answer && is_first && takes <= LONGEST).then_some(Answer { pause, takes, sends_data: false })
+        (is_answer && is_first && takes <= LONGEST).then_some(Answer { pause, takes, says: Says::More })
     }
 
     /// A packet of a connection is delivered to it, of which it has heard: so a program may be asked for something. Of several within the time that it

@@ -69,6 +69,50 @@ fn acknowledgements_of_data_and_data_let_go_are_answers_without_what_it_took_to_
 }
 
 #[test]
+fn three_acknowledgements_tell_of_a_gap_at_once_and_others_may_wait() {
+    let heard = [1000, 7000, 14_000, 21_000, 28_000, 35_000].map(|time| (time, 1500));
+    let told = |sent: &[(u64, u64)]| -> Vec<_> {
+        let kernels = of(&record(&heard, sent)).kernels;
+        kernels.into_iter().map(|answer| (answer.takes.as_micros(), answer.says)).collect()
+    };
+    let gaps = [(7011, 64), (14_012, 72), (21_013, 80), (28_014, 80)];
+    let three = [11, 12, 13].map(|takes| (takes, Says::Gap));
+    assert_eq!(told(&gaps), three);
+    assert_eq!(told(&[&gaps[..], &[(35_015, 64)]].concat()), three, "the same one");
+    let filled = [(7011, 64), (14_012, 72), (21_013, 52), (28_014, 64), (35_015, 64)];
+    let (first, next) = ([(11, Says::Gap), (12, Says::Gap), (13, Says::Read)], [(14, Says::Gap), (15, Says::Gap)]);
+    assert_eq!(told(&filled), [&first[..], &next].concat(), "another one");
+    let (mut inputs, outputs) = record(&heard, &gaps);
+    if let Some(Input::Arrival { packet, .. }) = inputs.last_mut() {
+        packet.flow = 1;
+    }
+    assert_eq!(of(&(inputs, outputs)).kernels.len(), 4, "over another connection");
+}
+
+#[test]
+fn what_is_in_order_may_be_acknowledged_by_who_reads_it() {
+    let some =
+        |count: usize, says, pause, takes| vec![Answer { pause: micros(pause), takes: micros(takes), says }; count];
+    let lets_go = some(FEWEST_ONCE, Says::More, 4000, 30);
+    let soon = some(FEWEST, Says::Read, 2000, 15);
+    let [gaps, read] = [(Says::Gap, 20), (Says::Read, 50)].map(|(says, takes)| some(FEWEST_ONCE, says, 4000, takes));
+    let times = |kernels: &[&[Answer]]| {
+        let kernels = kernels.concat();
+        let HostTimes { kernel, data, reading, .. } = HostAnswers { kernels, ..HostAnswers::default() }.host_times();
+        let of = |times: PauseTimes| [2000, 4000].map(|pause| times.after(Some(micros(pause))).at(500));
+        [kernel, data, reading].map(of)
+    };
+    let [kernel, data, reading] = times(&[&lets_go, &soon, &gaps, &read]);
+    assert_eq!([kernel[1], data[1], reading[1]], [30, 20, 50 - 20].map(micros));
+    assert_eq!(data[0], micros(15), "who is awake has read at once");
+    assert_eq!(reading[0], HostTimes::quiet().reading.after(Some(micros(2000))).at(500).min(reading[1]));
+    let [_, data, reading] = times(&[&lets_go, &soon, &read]);
+    assert_eq!([data[1], reading[1]], [30, 50 - 30].map(micros), "without gaps as where data is let go");
+    let [_, data, reading] = times(&[&lets_go, &some(FEWEST_ONCE, Says::Gap, 4000, 60), &read]);
+    assert_eq!([data[1], reading[1]], [60, 0].map(micros));
+}
+
+#[test]
 fn what_waits_for_something_else_is_no_answer() {
     let none: [(Duration, Duration); 0] = [];
     assert_eq!(answers(&[(1000, 1500), (7000, 1500)], &[(8100, 52)]), none, "a timer");
@@ -273,7 +317,7 @@ fn further_connections_are_opened_one_behind_the_other() {
 #[test]
 fn programs_take_what_their_kernels_do_not() {
     let pause = micros(40_000);
-    let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), sends_data: true }).collect();
+    let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), says: Says::More }).collect();
     let program = |takes, since| ProgramAnswer { rested: micros(39_000), takes: micros(takes), since };
     let delivered = |takes| program(takes, Since::Delivery { pause });
     let enough = vec![delivered(50); FEWEST_ONCE];
@@ -305,7 +349,7 @@ fn programs_take_what_their_kernels_do_not() {
 }
 
 #[test]
-fn in_loads_only_kernels_that_have_rested_and_let_data_go_are_listened_to() {
+fn in_loads_only_kernels_that_have_rested_are_listened_to() {
     let (heard, sent) = ([52, 52, 52, 64, 52, 1500], [1500, 1500, 1500, 1500, 1500, 52]);
     let times = [1000, 3900, 7000, 11_000, 43_000, 100_000];
     let heard: Vec<_> = times.into_iter().zip(heard).collect();
@@ -317,9 +361,11 @@ fn in_loads_only_kernels_that_have_rested_and_let_data_go_are_listened_to() {
         let tcp = TcpConfig { mss: FULL - HEADER_BYTES, congestion, ..TcpConfig::of(Profile::Linux) };
         HostAnswers::of_load(&link, &tcp).kernels.iter().map(|answer| answer.pause).collect::<Vec<_>>()
     };
-    assert_eq!(pauses(Congestion::Cubic), [Duration::MAX, micros(3100), micros(4000), micros(32_000)]);
-    assert_eq!(pauses(Congestion::Bbr), [Duration::MAX, micros(32_000)], "it may have been time to send by its pace");
-    let some = |count: usize, pause| vec![Answer { pause, takes: micros(500), sends_data: true }; count];
+    let long = [micros(32_000), micros(57_000)];
+    assert_eq!(pauses(Congestion::Cubic), [&[Duration::MAX, micros(3100), micros(4000)][..], &long].concat());
+    let paced = "it may have been time to send by its pace";
+    assert_eq!(pauses(Congestion::Bbr), [&[Duration::MAX][..], &long].concat(), "{paced}");
+    let some = |count: usize, pause| vec![Answer { pause, takes: micros(500), says: Says::More }; count];
     let (rested, quiet) = (micros(4000), HostTimes::quiet());
     let after = |count, pause| {
         let kernels = some(count, pause);
@@ -333,7 +379,7 @@ fn in_loads_only_kernels_that_have_rested_and_let_data_go_are_listened_to() {
 #[test]
 fn many_answers_have_quantiles_and_few_say_nothing() {
     let one =
-        |pause: u64, nanos: u64| Answer { pause: micros(pause), takes: Duration::from_nanos(nanos), sends_data: true };
+        |pause: u64, nanos: u64| Answer { pause: micros(pause), takes: Duration::from_nanos(nanos), says: Says::More };
     let heard = |kernels: Vec<Answer>| HostAnswers { kernels, ..HostAnswers::default() };
     let mut many = heard((0..=1000).map(|number| one(2000, 10_000 + number)).collect());
     many.extend([heard((1..FEWEST_ONCE).map(|_| one(20_000, 1)).collect())]);
@@ -402,7 +448,7 @@ fn kernels_are_heard_that_accept_connections_and_were_not_at_another_one() {
     assert_eq!(of(&later, &answered), of(&both[0], &both[1]), "data of eight bytes are as large as a SYN");
     let data = [&accepted[..], &[(11_090, client, 1, 252)]].concat();
     assert_eq!(of(&both[0], &data).1, [], "a program asks");
-    let some = |pause| vec![Answer { pause: micros(pause), takes: micros(500), sends_data: false }; FEWEST_ONCE];
+    let some = |pause| vec![Answer { pause: micros(pause), takes: micros(500), says: Says::More }; FEWEST_ONCE];
     let answers = HostAnswers { syns: some(500), syn_acks: some(40_000), ..HostAnswers::default() };
     let (times, quiet) = (answers.host_times(), HostTimes::quiet());
     let after = |times: &PauseTimes, micros| times.after(Some(Duration::from_micros(micros))).at(500);

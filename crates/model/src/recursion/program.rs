@@ -7,9 +7,9 @@ use std::time::Duration;
 /// The program that has all connections of one end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Program<'a> {
-    /// What it takes until it has answered, and until it has opened a connection, by how long it has not done that, the first also until it has read, by
-    /// how long it has not run; none if it does so at once.
-    times: Option<[&'a PauseTimes; 2]>,
+    /// What it takes until it has answered, and until it has opened a connection, by how long it has not done that, and until it has read, by how long it
+    /// has not run; none if it does so at once.
+    times: Option<[&'a PauseTimes; 3]>,
     runs: Last,
     answered: Last,
     opened: Last,
@@ -46,7 +46,8 @@ impl Last {
 impl<'a> Program<'a> {
     /// The client's and the server's on hosts that take so long.
     pub(crate) fn both(times: &'a HostTimes) -> [Self; 2] {
-        [&times.client, &times.server].map(|takes| Self { times: Some([takes, &times.opening]), ..Self::default() })
+        let of = |takes| Self { times: Some([takes, &times.opening, &times.reading]), ..Self::default() };
+        [&times.client, &times.server].map(of)
     }
 
     /// When it reads what arrives now.
@@ -74,12 +75,12 @@ impl<'a> Program<'a> {
 
     #[inline(never)]
     fn wakes(&self, now: Ticks) -> Ticks {
-        self.times.map_or(now, |[times, _]| now + after(times, self.runs.since(now)))
+        self.times.map_or(now, |[.., times]| now + after(times, self.runs.since(now)))
     }
 
     /// When what it does about something that happens now leaves, if it takes a time of its own.
     pub(crate) fn answers(&mut self, now: Ticks) -> Option<Ticks> {
-        let [times, _] = self.times?;
+        let [times, ..] = self.times?;
         let takes = after(times, self.answered.since(now));
         let answers = self.reads(now).max(now + takes) + Ticks::of(PROGRAM_WRITES);
         (self.runs, self.answered) = (Last::new(answers), Last::new(answers));
@@ -89,7 +90,7 @@ impl<'a> Program<'a> {
     /// When it puts more of what it writes into a send buffer in which it finds room now, if it takes a time of its own: it is no sooner to answer
     /// afterwards.
     pub(crate) fn writes_on(&mut self, now: Ticks) -> Option<Ticks> {
-        let [times, _] = self.times?;
+        let [times, ..] = self.times?;
         let ran = [self.runs, self.wrote_on].into_iter().filter(|last| last.is_awake(now)).filter_map(|last| last.at);
         let begins = ran.max().map_or(now, |ran| ran.max(now));
         let takes = after(times, self.wrote_on.since(now)).per(PROGRAM_WRITES_ON_SPEEDUP.into());
@@ -100,7 +101,7 @@ impl<'a> Program<'a> {
 
     /// How long it has not written on, as far as it decides how long it takes the next time.
     pub(crate) fn since_writing(&self, now: Ticks) -> Ticks {
-        let Some([times, _]) = self.times else { return Ticks::ZERO };
+        let Some([times, ..]) = self.times else { return Ticks::ZERO };
         let longest = times.pauses().last().map_or(Duration::ZERO, |after| after.pause);
         let most = Ticks::of(longest) + Ticks::from_nanos(1);
         self.wrote_on.since(now).map_or(most, |pause| pause.min(most))
@@ -108,7 +109,7 @@ impl<'a> Program<'a> {
 
     /// When it has opened a connection for something that happens now, one after the other, if it takes a time of its own.
     pub(crate) fn opens(&mut self, now: Ticks) -> Option<Ticks> {
-        let [_, times] = self.times?;
+        let [_, times, _] = self.times?;
         let reads = self.runs.at.filter(|runs| *runs >= now && !self.opened.is_awake(now));
         let opened = match reads {
             // No sooner than any behind what it has read.
@@ -131,7 +132,7 @@ impl<'a> Program<'a> {
 
     /// What it takes to open a connection behind another one, or of its own accord.
     fn opening(&self) -> Ticks {
-        self.times.map_or(Ticks::ZERO, |[_, times]| after(times, Some(Ticks::ZERO)))
+        self.times.map_or(Ticks::ZERO, |[_, times, _]| after(times, Some(Ticks::ZERO)))
     }
 }
 
@@ -165,8 +166,9 @@ mod tests {
         [times([20, 200, 300]), times([40, 500, 700])]
     }
 
+    /// One that reads as late as it answers.
     fn program([takes, opens]: &[PauseTimes; 2]) -> Program<'_> {
-        Program { times: Some([takes, opens]), ..Program::default() }
+        Program { times: Some([takes, opens, takes]), ..Program::default() }
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Hosts {
         let programs = &mut programs[side as usize];
         while programs.len() <= number {
             let random = self.random.split(OF_PROGRAMS - side as u64).split(programs.len() as u64);
-            programs.push(Program::new(times.clone(), self.times.opening.clone(), random));
+            programs.push(Program::new(&self.times, times, random));
         }
         Some(does(&mut programs[number], now))
     }
@@ -190,7 +190,8 @@ mod tests {
         let later = |after: AfterPause| AfterPause { pause: Duration::from_millis(1), ..after };
         let opening = PauseTimes::new(vec![always(5), later(always(200))]).expect("in order");
         let (client, server) = (times(100), times(300));
-        let host_times = HostTimes { kernel: times(10), client, opening, server, ..HostTimes::quiet() };
+        let host_times =
+            HostTimes { kernel: times(10), reading: times(100), client, opening, server, ..HostTimes::quiet() };
         let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
         let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
         let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());
