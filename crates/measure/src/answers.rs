@@ -10,7 +10,7 @@
 //! the same, and others right behind that. Who is awake counts where it has done nothing else meanwhile; who waits for room is not told apart. So are
 //! kernels that had nothing to do for a while, which happens once in a transfer and in a load with every round trip: an acknowledgement that comes after
 //! a pause and lets data go (of BBR, whose pace may be what they waited for, after a long one), and data behind a gap, which kernels acknowledge. What is
-//! acknowledged in order then may wait until a program reads: what that takes longer is reading, as often as it takes longer. A sender's program may be who
+//! acknowledged in order then may wait until a program reads: what that takes longer than a gap is reading. A sender's program may be who
 //! sends, too, where all was on the way that its send buffer took, which nobody can tell apart here: most such acknowledgements find data in the buffer.
 //!
 //! Who opens a connection, and what answers that, counts in loads too, where the kernel was not at another one already: how long it takes to one that waits
@@ -25,7 +25,8 @@ use farhop_link::replay::{Input, Recorded};
 use farhop_link::{ChannelConfig, DirectionConfig, Output, Port};
 use farhop_results::Architecture;
 use farhop_scenario::{
-    AfterPause, Congestion, HEADER_BYTES, HostTimes, PROGRAM_WRITES, PauseTimes, Profile, Scenario, TcpConfig,
+    AfterPause, Congestion, HEADER_BYTES, HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PauseTimes, Profile,
+    Scenario, TcpConfig,
 };
 use farhop_units::{Bytes, Instant};
 use farhop_web::{HttpConfig, Page, Tls};
@@ -70,7 +71,13 @@ pub fn answers(scenario: &Scenario) -> Result<HostAnswers, MeasureError> {
     session.load(session.direct())?;
     let record = session.stop()?;
     let link = record.link.expect("a session's testbed keeps its packets in memory");
-    Ok(HostAnswers { kernels: HostAnswers::of(&link, scenario.tcp.mss).kernels, ..HostAnswers::default() })
+    let kernels = HostAnswers::of(&link, scenario.tcp.mss).kernels.into_iter().filter(is_undisturbed).collect();
+    Ok(HostAnswers { kernels, ..HostAnswers::default() })
+}
+
+/// Nothing of a transfer waits for a program but what that reads after it has slept, which is for loads to say: their windows grow as they do.
+fn is_undisturbed(answer: &Answer) -> bool {
+    answer.says != Says::Read || answer.pause <= PROGRAM_STAYS_AWAKE
 }
 
 /// A scenario without boxes, whose programs do nothing but what any does: what is on the way to them, who thinks and who encrypts takes no time,
@@ -119,8 +126,9 @@ impl HostAnswers {
     /// Programs' in a load, and those of kernels that have rested, by what entered and left its link between ends of such TCP.
     pub(crate) fn of_load(link: &LinkRecord, tcp: &TcpConfig) -> Self {
         let mut all = Self::of(link, tcp.mss);
-        let rested = if tcp.congestion == Congestion::Bbr { RESTED } else { PAUSE };
-        all.kernels.retain(|answer| answer.pause >= rested);
+        let is_paced = tcp.congestion == Congestion::Bbr;
+        let rested = |says| if is_paced && says == Says::More { RESTED } else { PAUSE };
+        all.kernels.retain(|answer| answer.pause >= rested(answer.says));
         all
     }
 
@@ -174,12 +182,12 @@ impl HostAnswers {
         let quiet = HostTimes::quiet();
         let pauses = PAUSES_MS.map(Duration::from_millis).to_vec();
         let taken = |answers: &[Answer]| answers.iter().map(|answer| (answer.pause, answer.takes)).collect::<Vec<_>>();
-        let that = |says: fn(&Answer) -> bool| self.kernels.iter().copied().filter(says).collect::<Vec<_>>();
+        let that = |is_that: &dyn Fn(&Answer) -> bool| self.kernels.iter().copied().filter(is_that).collect::<Vec<_>>();
         let fewest = |pause| if pause < PAUSE { FEWEST } else { FEWEST_ONCE };
-        let kernel = by_pause(&taken(&that(|one| one.says == Says::More)), &quiet.kernel, (&pauses, fewest));
-        let is_kernels = |one: &Answer| one.says == Says::Gap || one.says == Says::Read && one.pause < PAUSE;
-        let data = by_pause(&taken(&that(is_kernels)), &kernel, (&pauses, fewest));
-        let read = that(|one| one.says == Says::Read && one.pause >= PAUSE);
+        let kernel = by_pause(&taken(&that(&|one| one.says == Says::More)), &quiet.kernel, (&pauses, fewest));
+        let is_read = |one: &Answer| one.says == Says::Read && one.pause > PROGRAM_STAYS_AWAKE;
+        let data = by_pause(&taken(&that(&|one| one.says != Says::More && !is_read(one))), &kernel, (&pauses, fewest));
+        let read = that(&is_read);
         let read: Vec<_> = read.iter().map(|one| (one.pause, one.of_reading(&data))).collect();
         let reading = by_pause(&read, &quiet.reading, (&pauses, fewest));
         let [nothing, longer @ ..] = PAUSES_MS.map(Duration::from_millis);

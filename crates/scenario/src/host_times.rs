@@ -59,8 +59,6 @@ pub fn parse(text: &str) -> Result<HostTimes, ParseError> {
     let is_name = |line: &&str| named(line).is_some();
     let mut sections = lines.chunk_by(|_, line| !is_name(line));
     times.kernel = by_pause(sections.next().filter(|lines| !is_name(&lines[0])).unwrap_or_default(), &shares)?;
-    // Who says nothing else of data says that of all packets.
-    times.data = times.kernel.clone();
     let mut told = Vec::new();
     for section in sections {
         let (first, lines) = section.split_first().expect("a name begins each of them");
@@ -71,7 +69,19 @@ pub fn parse(text: &str) -> Result<HostTimes, ParseError> {
         told.push(name);
         *times_of(&mut times) = by_pause(lines, &shares)?;
     }
+    let (data, reading) = untold_of(&times);
+    if !told.contains(&DATA) {
+        times.data = data;
+    }
+    if !told.contains(&READING) {
+        times.reading = reading;
+    }
     Ok(times)
+}
+
+/// How long kernels take to get to data where only that of packets is told, and programs to read where only that of clients is.
+fn untold_of(times: &HostTimes) -> (PauseTimes, PauseTimes) {
+    (times.kernel.clone(), HostTimes::reading_of(&times.client))
 }
 
 /// Lines for pauses.
@@ -89,7 +99,7 @@ pub fn format(times: &HostTimes) -> String {
     if times == quiet {
         return QUIET.to_owned();
     }
-    quiet.data = times.kernel.clone();
+    (quiet.data, quiet.reading) = untold_of(&times);
     let named = SECTIONS.map(|(name, of)| (name, of(&mut times).clone(), of(&mut quiet).clone()));
     let named = named.into_iter().filter(|(_, times, quiet)| times != quiet);
     let sections: Vec<(&str, PauseTimes)> =
@@ -228,6 +238,8 @@ mod tests {
         let programs = |times: &HostTimes| [&times.client, &times.opening, &times.server].map(Clone::clone);
         assert_eq!(programs(&other), programs(&quiet));
         assert_eq!([&other.syn, &other.syn_ack, &other.reading], [&quiet.syn, &quiet.syn_ack, &quiet.reading]);
+        let busy = parse(&format!("{kernel}client\n0,20,30,40")).expect("a table");
+        assert_eq!(middle(&busy.reading, 31), 30_000 / 4, "a quarter of what it takes to ask");
         assert_eq!([&times.data, &times.reading].map(|times| middle(times, 31)), [7000, 4000]);
         assert_eq!(other.data, other.kernel, "as all packets");
         let one = parse(&format!("{kernel}server\n0,20,30,40")).expect("a table");

@@ -1,8 +1,8 @@
 //! When to acknowledge data that arrived in order: at once or a little later (RFC 5681 §4.2, RFC 1122 §4.2.3.2).
 //!
 //! Linux: quick-ACK mode for the first segments' worth and while the receive window grows, then every second full segment, and as soon as the application
-//! reads when the sender pushed or there is less room meanwhile than was told before, else after an adaptive delay that starts at 40 ms; a connection that answers within that delay is
-//! interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
+//! reads when the sender pushed or there is less room meanwhile than was told before, else after an adaptive delay that starts at 40 ms; a connection that
+//! answers within that delay is interactive ("pingpong") and waits for its answer to carry the ACK. 4.4BSD and the RFC's profile: every second segment or a
 //! timer; 4.4BSD also when half of its buffer has been read. What arrives out of order Linux acknowledges at once three times and while the receive window grows, and then, with SACK, at most once per
 //! millisecond and a slack (`tcp_comp_sack_*`), or as soon as there might be too many blocks for one; what arrives twice starts quick-ACK mode again. Left out: deferral to the end of a softirq burst, GRO.
 
@@ -193,18 +193,22 @@ impl Acknowledger {
         let first = self.last_arrival.is_none();
         self.segments += 1;
         let at = match self.behavior.ack {
-            AckPolicy::Linux { quick } => self.linux(arrival, quick),
+            AckPolicy::Linux { quick } => return self.linux(arrival, quick),
             _ if self.segments >= 2 || (first && self.behavior.first_ack_immediate) => arrival.now,
             AckPolicy::EverySecond { delay } => arrival.now + delay,
             AckPolicy::Ticks { .. } if arrival.unacknowledged >= arrival.window => arrival.now,
             AckPolicy::Ticks { period } => next_tick(arrival.now, period),
         };
-        self.last_arrival = Some(arrival.now);
+        self.is_due(arrival.now, at);
+    }
+
+    fn is_due(&mut self, arrived: Instant, at: Instant) {
+        self.last_arrival = Some(arrived);
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
     /// tcp_event_data_recv() and __tcp_ack_snd_check().
-    fn linux(&mut self, arrival: Arrival<'_>, quick: u32) -> Instant {
+    fn linux(&mut self, arrival: Arrival<'_>, quick: u32) {
         self.adapt(arrival, quick);
         if arrival.alarms {
             self.alarm(arrival.window, arrival.mss);
@@ -212,17 +216,25 @@ impl Acknowledger {
         if arrival.window_grew {
             self.window_grew();
         }
-        let full = arrival.unacknowledged > arrival.mss;
-        let pushed = arrival.push && !self.interactive;
-        if (full && !arrival.narrows) || (self.quick > 0 && !self.interactive) {
-            return arrival.now;
-        }
-        if full || pushed {
+        let is_full = arrival.unacknowledged > arrival.mss;
+        let at_once = (is_full && !arrival.narrows) || (self.quick > 0 && !self.interactive);
+        let reads = match at_once {
+            true => Some(arrival.now),
             // tcp_cleanup_rbuf().
-            self.waits_for_program = arrival.reads > arrival.now;
-            return arrival.reads;
+            false if is_full || (arrival.push && !self.interactive) => Some(arrival.reads.max(arrival.now)),
+            false => None,
+        };
+        let delayed = || self.timers.expiry(arrival.now, self.linux_delay(arrival));
+        // Who takes longer than that to read finds it acknowledged.
+        let at = match reads {
+            Some(reads) if reads > arrival.now => reads.min(delayed()),
+            Some(reads) => reads,
+            None => delayed(),
+        };
+        if self.due.is_none_or(|due| at < due) {
+            self.waits_for_program = reads == Some(at);
         }
-        self.timers.expiry(arrival.now, self.linux_delay(arrival))
+        self.is_due(arrival.now, at);
     }
 
     /// The delay follows the spacing of data, all in jiffies; a gap beyond the timeout starts quick-ACK mode again.
@@ -385,26 +397,36 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pushed_or_finds_less_room_than_was_told_is_acknowledged_by_who_reads_it() {
-        let reads = arrival(20, MSS, false).now + Duration::from_micros(100);
-        let due = |push, unacknowledged, narrows, is_quick| {
+    fn what_is_pushed_or_leaves_less_room_is_acknowledged_when_it_is_read_if_that_is_before_the_timer() {
+        let now = arrival(20, MSS, false).now;
+        // How many µs after its arrival, and how many ms the next lone segment waits: longer, if the timer has run out.
+        let waits = |reads_us: u64, (push, narrows): (bool, bool), unacknowledged, is_quick| {
             let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
             (0..if is_quick { 1 } else { 16 }).for_each(|ms| _ = delay(&mut acks, ms, false));
+            let reads = now + Duration::from_micros(reads_us);
             acks.data_arrived(Arrival { narrows, reads, ..arrival(20, unacknowledged, push) });
             let due = acks.due().expect("it is acknowledged");
-            if due == reads {
+            if due > now {
                 acks.timer_expired(Duration::from_millis(700));
             }
             acks.acknowledged();
-            assert_eq!(delay(&mut acks, 40, false), if is_quick { 0 } else { 44 }, "it was no timer's");
-            due
+            (due.since(now).as_micros(), delay(&mut acks, 40, false))
         };
-        let now = arrival(20, MSS, false).now;
-        assert_eq!(
-            [due(true, MSS, false, false), due(true, MSS, true, false), due(true, MSS, true, true)],
-            [reads, reads, now]
-        );
-        assert_eq!([due(false, MSS * 2, true, false), due(false, MSS * 2, false, false)], [reads, now]);
+        assert_eq!(waits(100, (true, false), MSS, false), (100, 44), "pushed");
+        assert_eq!(waits(100, (false, true), MSS * 2, false), (100, 44), "full, but of less room");
+        assert_eq!(waits(100, (false, false), MSS * 2, false), (0, 44), "full");
+        assert_eq!(waits(100, (true, true), MSS, true), (0, 0), "quick");
+        assert_eq!(waits(0, (true, true), MSS * 2, false), (0, 44), "who is awake");
+        let (late, next) = waits(400_000, (true, false), MSS, false);
+        assert_eq!((late / 1000, next), (44, 64), "the timer");
+        assert_eq!(waits(100, (false, true), MSS, false).0 / 1000, 44, "what is delayed");
+        // The timer of what came before is due first.
+        let mut acks = acknowledger(Profile::Linux, FirstAck::Immediate);
+        (0..17).for_each(|ms| _ = delay(&mut acks, ms, false));
+        acks.data_arrived(arrival(20, MSS, false));
+        let due = acks.due();
+        acks.data_arrived(Arrival { reads: now + Duration::from_millis(60), ..arrival(20, MSS, true) });
+        assert_eq!((acks.due(), acks.waits_for_program), (due, false));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Batches: Linux hands segments that may leave at once to the device in one piece, which cuts it (TSO, or GSO in software; tcp_write_xmit(),
-//! tcp_tso_autosize()). The last segment of a piece is pushed, so that the receiver acknowledges it at once; and pacing is by pieces.
+//! tcp_tso_autosize()). The last segment of a piece is pushed, so that the receiver acknowledges it as soon as it is read; and pacing is by pieces.
 //!
 //! A piece holds what leaves in a millisecond at the pacing rate, more where the round trip is below some milliseconds, and at most
 //! half the congestion window. A smaller one waits a little for a larger one to become possible (tcp_tso_should_defer()).

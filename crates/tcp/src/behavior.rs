@@ -7,7 +7,7 @@ use std::time::Duration;
 /// When a receiver acknowledges data that arrives in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AckPolicy {
-    /// Linux: at once in quick-ACK mode, beyond one full segment, or when the sender pushed; else after an adaptive 40 ms-196 ms.
+    /// Linux: at once in quick-ACK mode or beyond one full segment, when the application reads if the sender pushed; else after an adaptive 40 ms-196 ms.
     Linux {
         /// Segments acknowledged one by one when data begins or resumes.
         quick: u32,

@@ -146,7 +146,7 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
-    /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges at once, and answers with data as soon as that is sent. What others of its host's endpoints send by
+    /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges gaps at once and the rest when that is read ([`Endpoint::read_at`]), and answers with data as soon as that is sent. What others of its host's endpoints send by
     /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]). To each [`Output::Room`] the owner answers with [`Endpoint::write_on_at`]: until
     /// then nothing more of what was written is sent.
     pub fn answer_when_heard(&mut self) {
@@ -164,9 +164,9 @@ impl Endpoint {
         self.sender.pacing_timer.filter(|due| *due <= now && self.answering.is_none())
     }
 
-    /// The application reads what the next segment brings at `runs`, and not at once.
-    pub fn read_at(&mut self, runs: Instant) {
-        self.receiver.read_at(runs);
+    /// The application reads what the next segment brings, which comes now, at `runs`, and not at once.
+    pub fn read_at(&mut self, now: Instant, runs: Instant) {
+        self.receiver.read_at(now, runs);
     }
 
     /// The program that was told of room in the send buffer runs at `runs`, and puts what it has into it.
@@ -277,6 +277,7 @@ impl Endpoint {
                 self.answering.get_or_insert(answers);
                 self.set_due();
             }
+            _ if self.answers_later(now) => self.acknowledge_alone(now),
             _ => self.flush(now),
         }
         self.report_closed(now);

@@ -46,7 +46,7 @@ const QUIET_SERVER: [(u64, [u64; 11]); 8] = [
 ];
 /// A program that only reads is so many times as fast as one that asks for the next object: after 3 to 30 ms it acknowledges what was pushed 26 µs later
 /// than its kernel what is out of order, and asks after 85 to 115 (Linux 6.18, in the middle of 15 loads of a busy hour).
-const QUIET_READS_SPEEDUP: u32 = 4;
+const READS_SPEEDUP: u32 = 4;
 /// Within a millisecond: one after the other.
 const QUIET_OPENING: [(u64, [u64; 7]); 8] = [
     (0, [10, 13, 17, 23, 30, 33, 36]),
@@ -151,7 +151,7 @@ impl PauseTimes {
     }
 
     /// So many times as fast.
-    fn faster(self, times: u32) -> Self {
+    fn faster(&self, times: u32) -> Self {
         let quantiles =
             |after: &AfterPause| after.quantiles.iter().map(|(share, time)| (*share, *time / times)).collect();
         Self(self.0.iter().map(|after| AfterPause { pause: after.pause, quantiles: quantiles(after) }).collect())
@@ -198,7 +198,7 @@ impl HostTimes {
         static QUIET: LazyLock<HostTimes> = LazyLock::new(|| HostTimes {
             kernel: of(&QUIET_KERNEL),
             data: of(&QUIET_KERNEL),
-            reading: of_programs(&QUIET_CLIENT, OF_HUNDREDS).faster(QUIET_READS_SPEEDUP),
+            reading: HostTimes::reading_of(&of_programs(&QUIET_CLIENT, OF_HUNDREDS)),
             syn: of(&QUIET_SYN),
             syn_ack: of(&QUIET_SYN_ACK),
             client: of_programs(&QUIET_CLIENT, OF_HUNDREDS),
@@ -206,6 +206,11 @@ impl HostTimes {
             server: of_programs(&QUIET_SERVER, OF_HUNDREDS),
         });
         QUIET.clone()
+    }
+
+    /// How long programs take to read where only that is known which it takes a client to ask.
+    pub fn reading_of(client: &PauseTimes) -> PauseTimes {
+        client.faster(READS_SPEEDUP)
     }
 }
 

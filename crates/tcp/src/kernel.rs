@@ -177,6 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn data_take_what_data_do() {
+        let of = |micros: u64| {
+            let quantiles = [0, 1000].map(|share| (share, Duration::from_micros(micros))).to_vec();
+            PauseTimes::new(vec![AfterPause { pause: Duration::ZERO, quantiles }]).expect("in order")
+        };
+        let times = HostTimes { kernel: of(20), data: of(15), syn: of(40), syn_ack: of(30), ..HostTimes::quiet() };
+        let mut kernel = Kernel::new(&times, Stream::new(1, 0));
+        let syn = Segment { syn: true, ..Segment::default() };
+        let data = Segment { payload: Bytes::new(1), ..acknowledgment() };
+        let all = [acknowledgment(), data, syn, Segment { syn: true, ..acknowledgment() }];
+        let takes =
+            all.into_iter().zip(2..).map(|(segment, ms)| kernel.hears(at(ms * 1000), &segment).since(at(ms * 1000)));
+        assert_eq!(takes.map(|takes| takes.as_micros()).collect::<Vec<_>>(), [20, 15, 40, 30]);
+    }
+
+    #[test]
     fn the_first_packet_comes_after_a_long_pause() {
         let syn = Segment { syn: true, ..Segment::default() };
         for seed in 0..20 {

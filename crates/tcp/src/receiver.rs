@@ -99,8 +99,8 @@ impl Receiver {
     }
 
     /// The application reads what arrives now at `runs`.
-    pub(crate) fn read_at(&mut self, runs: Instant) {
-        self.window.read_at(runs);
+    pub(crate) fn read_at(&mut self, now: Instant, runs: Instant) {
+        self.window.read_at(now, runs);
     }
 
     /// An acknowledgement leaves before a segment is taken in which [crowds](Self::is_crowded_by) it: that counts as its answer.

@@ -6,7 +6,8 @@
 //! take, so that more of the buffer can be offered; once per round trip, when the application reads, the buffer becomes twice what arrived in it, and more while
 //! that still grows or data waits out of order (tcp_rcvbuf_grow(), Linux 6.18); and the offer opens by two segments per segment
 //! received up to that (tcp_grow_window()). The round trip is the receiver's own (tcp_rcv_rtt_measure_ts()). Left out: windows in
-//! units of the window scale while they grow, but for the first of who asks, memory pressure, offers that shrink when packets turn out to be
+//! units of the window scale while they grow, but for the first of who asks, what is not read of more than the last arrival, an acknowledgement that tells of room once more is read than was told of
+//! (tcp_cleanup_rbuf()), memory pressure, offers that shrink when packets turn out to be
 //! small: these begin at what such packets leave.
 
 use crate::behavior::Behavior;
@@ -36,7 +37,7 @@ pub(crate) struct ReceiveWindow {
     mss: Bytes,
     /// The largest offer.
     limit: u32,
-    /// How much of what has arrived last is in order, and when the application reads that.
+    /// How much of what has arrived last is in order that the application has not read, and when it does.
     fresh: u32,
     reads_at: Option<Instant>,
     tuning: Option<Tuning>,
@@ -170,14 +171,18 @@ impl ReceiveWindow {
 
     /// What there is room for beside what is held and what the application is about to read, if there is any.
     fn room_beside(&self, now: Instant, held: Bytes) -> Option<Bytes> {
-        let fresh = if self.reads(now) > now { self.fresh.into() } else { 0 };
-        let held = held + Bytes::new(fresh);
+        let held = held + self.fresh(now);
         self.tuning.as_ref().filter(|_| held > Bytes::ZERO).map(|tuning| tuning.room_beside(held, self.mss))
     }
 
     /// When the application reads what has arrived last.
     pub(crate) fn reads(&self, now: Instant) -> Instant {
         self.reads_at.map_or(now, |reads| reads.max(now))
+    }
+
+    /// What the application is about to read.
+    fn fresh(&self, now: Instant) -> Bytes {
+        Bytes::new(if self.reads(now) > now { self.fresh.into() } else { 0 })
     }
 
     /// Whether a window told now were smaller than the one told last, beyond `told`.
@@ -208,8 +213,9 @@ impl ReceiveWindow {
         possible >= promised * 2 && possible.saturating_sub(promised) >= step
     }
 
-    /// The application reads what arrives now at `runs`.
-    pub(crate) fn read_at(&mut self, runs: Instant) {
+    /// The application reads what arrives now, and what it has not read by then, at `runs`: what is not in order is no news to it.
+    pub(crate) fn read_at(&mut self, now: Instant, runs: Instant) {
+        self.fresh = small(self.fresh(now));
         self.reads_at = Some(runs);
     }
 
@@ -253,7 +259,6 @@ impl ReceiveWindow {
     /// behind (tcp_data_queue_ofo()).
     pub(crate) fn data_waits(&mut self, payload: Bytes, held: Bytes, waiting: Bytes) -> bool {
         let grew = self.grow(payload, held);
-        self.fresh = 0;
         if let Some(tuning) = &mut self.tuning {
             tuning.make_room(waiting, Bytes::ZERO);
         }
@@ -456,7 +461,7 @@ mod tests {
                 let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + (at - RTT)) };
                 window.measure(Timestamps::at(now), &Segment { payload: config.mss, timestamps, ..Segment::default() });
                 expected = expected + config.mss;
-                reads.into_iter().for_each(|reads| window.read_at(Instant::START + reads));
+                reads.into_iter().for_each(|reads| window.read_at(now, Instant::START + reads));
                 window.data_arrived(now, (config.mss, Bytes::ZERO), (expected, expected), Bytes::ZERO);
                 window.tuning.as_ref().map(|tuning| tuning.last_round)
             };
@@ -492,6 +497,46 @@ mod tests {
         let (before, after) = grown(true);
         assert_eq!((before, after), (Bytes::kib(79), before));
         assert!(grown(false).1 > before);
+    }
+
+    /// As tcp:tcp_rcvbuf_grow says of Linux 6.18 (copied=21720 inq=1448): the first segment that fills a hole is read before what waited behind it.
+    #[test]
+    fn what_waits_behind_what_ends_a_round_is_not_read_and_taken_from_what_is() {
+        let config = TcpConfig::of(Profile::Linux);
+        let copied = |waits: u64| {
+            let (mut window, mss, start) = (ReceiveWindow::new(&config), config.mss, Instant::START + RTT * 2);
+            let timestamps = Timestamps { value: 0, echo: Timestamps::at(Instant::START + RTT) };
+            window.measure(Timestamps::at(start), &Segment { payload: mss, timestamps, ..Segment::default() });
+            let end = Sequence::FIRST_BYTE + mss * 16;
+            window.data_arrived(start, (mss, Bytes::ZERO), (end, end + mss * waits), Bytes::ZERO);
+            window.tuning.map(|tuning| (tuning.last_round, tuning.round_from))
+        };
+        let end = Sequence::FIRST_BYTE + config.mss * 16;
+        assert_eq!(copied(0), Some((config.mss * 16, end)));
+        assert_eq!(copied(1), Some((Bytes::new(21_720), end)));
+        assert_eq!(copied(9), Some((config.mss * LINUX_FIRST_ROUND, end)), "seven are less than in the round before");
+    }
+
+    #[test]
+    fn more_than_a_segment_that_is_not_read_leaves_less_room_until_it_is() {
+        let config = TcpConfig::of(Profile::Linux);
+        let (mut window, mss) = (ReceiveWindow::new(&config), config.mss);
+        let told = Sequence::FIRST_BYTE;
+        let [now, soon, reads, later] = [0, 1, 2, 9].map(|ms| Instant::START + Duration::from_millis(ms));
+        while window.data_arrived(now, (mss, Bytes::ZERO), (told, told), Bytes::ZERO) {}
+        let most = window.promise(now, told, Bytes::ZERO);
+        let mut arrives = |now: Instant, end: Sequence, waits: Bytes| {
+            window.read_at(now, reads.max(now));
+            window.data_arrived(now, (mss, Bytes::ZERO), (end, end + waits), Bytes::ZERO);
+            let room = [now, reads].map(|time| window.clone().promise(time, end + waits, Bytes::ZERO));
+            (room, [now, reads].map(|time| window.narrows(time, told, Bytes::ZERO)))
+        };
+        assert_eq!(arrives(now, told + mss, Bytes::ZERO), ([most; 2], [false; 2]), "beside one segment");
+        let (room, narrows) = arrives(soon, told + mss * 2, mss * 3);
+        assert_eq!((room, narrows), ([most - mss * 3, most], [true, false]), "what fills a hole");
+        // Something comes later that is no news to the application, which has read by then.
+        window.read_at(later, later + Duration::from_millis(1));
+        assert_eq!(window.promise(later, told + mss * 5, Bytes::ZERO), most);
     }
 
     #[test]

@@ -220,13 +220,6 @@ impl Host {
 
     /// One of its packets is at the link. The answer before it, which is whole by then.
     pub(super) fn sends(&mut self, now: Instant, (kind, connection): (Kind, u64)) -> Option<Answer> {
-        if let Some((first, count, _)) = &mut self.answer
-            && now.since(*first) <= TOGETHER
-        {
-            *count += u32::from(kind == Kind::Data);
-            return None;
-        }
-        let ended = self.ended();
         let gaps = self.gaps.entry(connection).or_default();
         *gaps = match kind {
             Kind::Selective => gaps.saturating_add(1),
@@ -234,6 +227,13 @@ impl Host {
             _ => *gaps,
         };
         let is_told_at_once = *gaps <= TELLING;
+        if let Some((first, count, _)) = &mut self.answer
+            && now.since(*first) <= TOGETHER
+        {
+            *count += u32::from(kind == Kind::Data);
+            return None;
+        }
+        let ended = self.ended();
         let (Some((question, pause)), Some(heard)) = (self.question.take(), self.heard) else { return ended };
         let takes = now.since(heard);
         let says = match (question, kind) {

@@ -90,26 +90,31 @@ fn three_acknowledgements_tell_of_a_gap_at_once_and_others_may_wait() {
 }
 
 #[test]
-fn what_is_in_order_may_be_acknowledged_by_who_reads_it() {
+fn what_is_in_order_takes_longer_to_acknowledge_by_what_its_reader_takes() {
     let some =
         |count: usize, says, pause, takes| vec![Answer { pause: micros(pause), takes: micros(takes), says }; count];
     let lets_go = some(FEWEST_ONCE, Says::More, 4000, 30);
-    let soon = some(FEWEST, Says::Read, 2000, 15);
+    let awake = some(FEWEST, Says::Read, 1000, 15);
     let [gaps, read] = [(Says::Gap, 20), (Says::Read, 50)].map(|(says, takes)| some(FEWEST_ONCE, says, 4000, takes));
     let times = |kernels: &[&[Answer]]| {
         let kernels = kernels.concat();
         let HostTimes { kernel, data, reading, .. } = HostAnswers { kernels, ..HostAnswers::default() }.host_times();
-        let of = |times: PauseTimes| [2000, 4000].map(|pause| times.after(Some(micros(pause))).at(500));
+        let of = |times: PauseTimes| [900, 4000].map(|pause| times.after(Some(micros(pause))).at(500));
         [kernel, data, reading].map(of)
     };
-    let [kernel, data, reading] = times(&[&lets_go, &soon, &gaps, &read]);
+    let [kernel, data, reading] = times(&[&lets_go, &gaps, &read]);
     assert_eq!([kernel[1], data[1], reading[1]], [30, 20, 50 - 20].map(micros));
-    assert_eq!(data[0], micros(15), "who is awake has read at once");
-    assert_eq!(reading[0], HostTimes::quiet().reading.after(Some(micros(2000))).at(500).min(reading[1]));
-    let [_, data, reading] = times(&[&lets_go, &soon, &read]);
-    assert_eq!([data[1], reading[1]], [30, 50 - 30].map(micros), "without gaps as where data is let go");
+    let [_, data, reading] = times(&[&lets_go, &read]);
+    assert_eq!([data[1], reading[1]], [30, 50 - 30].map(micros), "without gaps as where data are let go");
     let [_, data, reading] = times(&[&lets_go, &some(FEWEST_ONCE, Says::Gap, 4000, 60), &read]);
     assert_eq!([data[1], reading[1]], [60, 0].map(micros));
+    let soon = some(FEWEST, Says::Read, 999, 15);
+    let [_, data, reading] = times(&[&lets_go, &soon, &gaps, &read]);
+    assert_eq!(data[0], micros(15), "who is awake has read at once");
+    assert_eq!(reading[0], HostTimes::quiet().reading.after(Some(micros(900))).at(500).min(reading[1]));
+    let slept = some(FEWEST, Says::Read, 1001, 15);
+    let of_transfers = |kernels: &[Answer]| kernels.iter().filter(|one| is_undisturbed(one)).count();
+    assert_eq!([&awake, &slept, &read, &gaps, &lets_go].map(|all| of_transfers(all)), [FEWEST, 0, 0, 10, 10]);
 }
 
 #[test]

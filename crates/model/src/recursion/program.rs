@@ -183,6 +183,15 @@ mod tests {
     }
 
     #[test]
+    fn it_reads_by_how_long_it_has_not_run_and_answers_later() {
+        let (both, reading) = (both(), times([4, 32, 52]));
+        let host = HostTimes { client: both[0].clone(), opening: both[1].clone(), reading, ..HostTimes::quiet() };
+        let [mut client, _] = Program::both(&host);
+        assert_eq!([0, 100, 2000].map(|micros| client.reads(at(micros))), [52, 100, 2032].map(at));
+        assert_eq!(client.answers(at(2500)), Some(at(2803)), "it has never asked");
+    }
+
+    #[test]
     fn it_sleeps_through_what_is_skipped() {
         let times = both();
         let mut sleeping = program(&times);

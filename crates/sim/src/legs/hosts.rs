@@ -191,7 +191,7 @@ mod tests {
         let opening = PauseTimes::new(vec![always(5), later(always(200))]).expect("in order");
         let (client, server) = (times(100), times(300));
         let host_times =
-            HostTimes { kernel: times(10), reading: times(100), client, opening, server, ..HostTimes::quiet() };
+            HostTimes { kernel: times(10), reading: times(70), client, opening, server, ..HostTimes::quiet() };
         let mut hosts = Hosts::new(&TcpConfig { host_times, ..TcpConfig::of(Profile::Linux) }, 1);
         let (now, direct) = (Instant::START + Duration::from_secs(1), route(0, Place::Client, Place::Server));
         let heard = hosts.hears(now, (direct, Side::Far), &Segment::default());
@@ -204,7 +204,7 @@ mod tests {
         let writes_on = hosts.writes_on(later, direct, Side::Far).expect("no box is between them");
         assert_eq!(writes_on, later + Duration::from_micros(300) / PROGRAM_WRITES_ON_SPEEDUP + PROGRAM_WRITES);
         let read = hosts.reads(later, direct, Side::Near).expect("no box is between them");
-        assert_eq!(read, later + Duration::from_micros(100));
+        assert_eq!(read, later + Duration::from_micros(70));
         assert_eq!(hosts.opens(read, direct, Side::Near), Some(later + Duration::from_micros(200)));
     }
 

@@ -409,7 +409,7 @@ impl Legs {
                 };
                 if let Transport::Tcp(endpoint) = &mut self.busy_end(leg, side).transport {
                     if let Some(reads) = reads {
-                        endpoint.read_at(reads);
+                        endpoint.read_at(now, reads);
                     }
                     endpoint.handle_segment(now, segment);
                 }

@@ -22,7 +22,7 @@ pub(crate) fn beside(model: f64, scenario: &Scenario) -> f64 {
     loads.sort_by(f64::total_cmp);
     let (fastest, slowest) = (loads[0], loads[loads.len() - 1]);
     // Where nothing is drawn all are one.
-    let middle = |place| loads.get(place).copied().unwrap_or(fastest);
-    let [from, to] = if slowest / fastest - 1.0 < CLOSE { MIDDLE.map(middle) } else { [fastest, slowest] };
+    let is_close = slowest / fastest - 1.0 < CLOSE && loads.len() > MIDDLE[1];
+    let [from, to] = if is_close { MIDDLE.map(|place| loads[place]) } else { [fastest, slowest] };
     model.clamp(from, to)
 }

@@ -451,6 +451,9 @@ fn what_a_program_writes_leaves_when_it_runs_and_what_is_acknowledged_at_once_do
     server.run_at(at(103));
     server.write(at(100), config.mss);
     assert_eq!(transmit_times(&mut server), [at(100)], "the acknowledgement");
+    server.handle_segment(at(102), &Segment { sequence: request.end(), ..request });
+    let again = segments(&mut server);
+    assert_eq!(again.iter().map(|segment| segment.payload).collect::<Vec<_>>(), [Bytes::ZERO], "of another one");
     server.handle_timeout(at(103));
     assert_eq!(transmit_times(&mut server), [at(103)]);
 }
@@ -465,7 +468,7 @@ fn what_is_pushed_is_acknowledged_when_it_is_read_and_what_is_written_later_leav
     let (payload, window) = (Bytes::new(200), Bytes::kb(64));
     outputs(&mut server);
     let request = Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() };
-    server.read_at(at(101));
+    server.read_at(at(100), at(101));
     server.handle_segment(at(100), &request);
     server.run_at(at(103));
     server.write(at(100), config.mss);
