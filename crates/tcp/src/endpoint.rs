@@ -146,7 +146,7 @@ impl Endpoint {
         self.receiver.acks.timers.run_since(uptime);
     }
 
-    /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges gaps at once and the rest when that is read ([`Endpoint::read_at`]), and answers with data as soon as that is sent. What others of its host's endpoints send by
+    /// Segments are told to it when its host's [`crate::Kernel`] hears of them; it acknowledges at once, or what was pushed when that is read ([`Endpoint::read_at`]), and answers with data as soon as that is sent. What others of its host's endpoints send by
     /// themselves is to wait for a burst ([`Endpoint::burst_goes_on`]). To each [`Output::Room`] the owner answers with [`Endpoint::write_on_at`]: until
     /// then nothing more of what was written is sent.
     pub fn answer_when_heard(&mut self) {
