@@ -46,7 +46,7 @@ pub(crate) fn expiry(now: Ticks, span: Ticks, tick: Ticks) -> Option<Ticks> {
 /// Between two readings of a clock that ticked at `tick`, or in the middle between those of the load's own if that is not known.
 pub(crate) fn between(earlier: Ticks, now: Ticks, tick: Option<Ticks>) -> Ticks {
     let behind = JIFFY.since(tick.unwrap_or_else(|| JIFFY.per(2)).within(JIFFY));
-    JIFFY.times(at(now + behind) - at(earlier + behind))
+    JIFFY.times(at(now + behind).saturating_sub(at(earlier + behind)))
 }
 
 /// After how long a timer for `span` runs out.
@@ -75,6 +75,7 @@ mod tests {
         let span =
             |tick: Option<u64>| between(Ticks::from_millis(1), Ticks::from_millis(3), tick.map(Ticks::from_millis));
         assert_eq!([span(None), span(Some(2)), span(Some(3)), span(Some(0))], [JIFFY, JIFFY, JIFFY, Ticks::ZERO]);
+        assert_eq!(between(Ticks::from_millis(9), Ticks::from_millis(1), None), Ticks::ZERO, "what is yet to come");
     }
 
     #[test]
