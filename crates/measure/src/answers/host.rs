@@ -192,9 +192,10 @@ impl Connections {
 }
 
 impl Answer {
-    /// What a program took that has read first, beyond a kernel that gets to what is delivered in such a time, as [`ProgramAnswer::of_program`].
+    /// What a program took that has read first, as [`ProgramAnswer::of_program`].
     pub(super) fn of_reading(&self, kernel: &PauseTimes) -> Duration {
-        self.takes.saturating_sub(kernel.after(Some(self.pause)).at(PauseTimes::ALL / 2))
+        ProgramAnswer { rested: self.pause, takes: self.takes, since: Since::Delivery { pause: self.pause } }
+            .of_program(kernel)
     }
 }
 

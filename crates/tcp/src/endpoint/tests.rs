@@ -437,16 +437,21 @@ fn programs_of_a_linux_host_take_a_little_to_connect_and_each_seeds_programs_ano
     assert!(linux.len() > 15 && linux.iter().all(|time| *time < Duration::from_micros(400)), "{linux:?}");
 }
 
+/// A server whose host's times are drawn, with a connection, and what it is asked for next.
+fn before_a_request(config: &TcpConfig) -> (Endpoint, Segment) {
+    let mut server = Endpoint::listen(config).expect("CUBIC is there");
+    server.set_host(Duration::ZERO, Stream::new(1, 0));
+    server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
+    outputs(&mut server);
+    let (sequence, acknowledgment) = (Sequence::FIRST_BYTE, Some(Sequence::FIRST_BYTE));
+    let (payload, window) = (Bytes::new(200), Bytes::kb(64));
+    (server, Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() })
+}
+
 #[test]
 fn what_a_program_writes_leaves_when_it_runs_and_what_is_acknowledged_at_once_does_not_wait_for_it() {
     let config = TcpConfig::of(Profile::Linux);
-    let mut server = Endpoint::listen(&config).expect("CUBIC is there");
-    server.set_host(Duration::ZERO, Stream::new(1, 0));
-    server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
-    let (sequence, acknowledgment) = (Sequence::FIRST_BYTE, Some(Sequence::FIRST_BYTE));
-    let (payload, window) = (Bytes::new(200), Bytes::kb(64));
-    outputs(&mut server);
-    let request = Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() };
+    let (mut server, request) = before_a_request(&config);
     server.handle_segment(at(100), &request);
     server.run_at(at(103));
     server.write(at(100), config.mss);
@@ -461,22 +466,15 @@ fn what_a_program_writes_leaves_when_it_runs_and_what_is_acknowledged_at_once_do
 #[test]
 fn what_is_pushed_is_acknowledged_when_it_is_read_and_what_is_written_later_leaves_later() {
     let config = TcpConfig { first_ack: FirstAck::Delayed, ..TcpConfig::of(Profile::Linux) };
-    let mut server = Endpoint::listen(&config).expect("CUBIC is there");
-    server.set_host(Duration::ZERO, Stream::new(1, 0));
-    server.handle_segment(at(0), &Segment { syn: true, ..Segment::default() });
-    let (sequence, acknowledgment) = (Sequence::FIRST_BYTE, Some(Sequence::FIRST_BYTE));
-    let (payload, window) = (Bytes::new(200), Bytes::kb(64));
-    outputs(&mut server);
-    let request = Segment { sequence, acknowledgment, payload, window, push: true, ..Segment::default() };
+    let (mut server, request) = before_a_request(&config);
     server.read_at(at(100), at(101));
     server.handle_segment(at(100), &request);
     server.run_at(at(103));
     server.write(at(100), config.mss);
     assert_eq!((transmit_times(&mut server), server.next_timeout()), (vec![], Some(at(101))));
     server.handle_timeout(at(102));
-    let acknowledged = segments(&mut server);
-    assert_eq!(acknowledged.iter().map(|segment| segment.payload).collect::<Vec<_>>(), [Bytes::ZERO]);
-    assert_eq!(server.next_timeout(), Some(at(103)));
+    let payloads: Vec<_> = segments(&mut server).iter().map(|segment| segment.payload).collect();
+    assert_eq!((payloads, server.next_timeout()), (vec![Bytes::ZERO], Some(at(103))));
     server.handle_timeout(at(103));
     assert_eq!(transmit_times(&mut server), [at(103)]);
 }
