@@ -322,7 +322,8 @@ fn further_connections_are_opened_one_behind_the_other() {
 #[test]
 fn programs_take_what_their_kernels_do_not() {
     let pause = micros(40_000);
-    let kernels = (0..100).map(|_| Answer { pause, takes: micros(20), says: Says::More }).collect();
+    let kernel = |number| if number % 2 == 0 { (Says::More, 35) } else { (Says::Gap, 20) };
+    let kernels = (0..100).map(kernel).map(|(says, takes)| Answer { pause, takes: micros(takes), says }).collect();
     let program = |takes, since| ProgramAnswer { rested: micros(39_000), takes: micros(takes), since };
     let delivered = |takes| program(takes, Since::Delivery { pause });
     let enough = vec![delivered(50); FEWEST_ONCE];
@@ -355,8 +356,8 @@ fn programs_take_what_their_kernels_do_not() {
 
 #[test]
 fn in_loads_only_kernels_that_have_rested_are_listened_to() {
-    let (heard, sent) = ([52, 52, 52, 64, 52, 1500], [1500, 1500, 1500, 1500, 1500, 52]);
-    let times = [1000, 3900, 7000, 11_000, 43_000, 100_000];
+    let (heard, sent) = ([52, 52, 52, 64, 52, 1500, 1500], [1500, 1500, 1500, 1500, 1500, 52, 64]);
+    let times = [1000, 3900, 7000, 11_000, 43_000, 100_000, 105_000];
     let heard: Vec<_> = times.into_iter().zip(heard).collect();
     let sent: Vec<_> = times.map(|time| time + 100).into_iter().zip(sent).collect();
     let (inputs, outputs) = record(&heard, &sent);
@@ -366,7 +367,7 @@ fn in_loads_only_kernels_that_have_rested_are_listened_to() {
         let tcp = TcpConfig { mss: FULL - HEADER_BYTES, congestion, ..TcpConfig::of(Profile::Linux) };
         HostAnswers::of_load(&link, &tcp).kernels.iter().map(|answer| answer.pause).collect::<Vec<_>>()
     };
-    let long = [micros(32_000), micros(57_000)];
+    let long = [micros(32_000), micros(57_000), micros(5000)];
     assert_eq!(pauses(Congestion::Cubic), [&[Duration::MAX, micros(3100), micros(4000)][..], &long].concat());
     let paced = "it may have been time to send by its pace";
     assert_eq!(pauses(Congestion::Bbr), [&[Duration::MAX][..], &long].concat(), "{paced}");
