@@ -43,8 +43,9 @@ pub use farhop_link::{
     Trace, TraceEnd, TraceError, TraceRecord,
 };
 pub use farhop_tcp::{
-    AfterPause, ByteCounting, Congestion, FirstAck, HEADER_BYTES, HostTimes, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES,
-    PROGRAM_WRITES_ON_SPEEDUP, PauseTimes, Profile, TcpConfig, sending_time,
+    AfterPause, ByteCounting, Congestion, DUPLICATE_THRESHOLD, FirstAck, HEADER_BYTES, HZ, HostTimes, MOST_SACK_BLOCKS,
+    PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, PauseTimes, Profile, TcpConfig, sending_time,
+    timer_granularity,
 };
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{

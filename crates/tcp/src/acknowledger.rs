@@ -9,6 +9,7 @@
 use crate::Sequence;
 use crate::behavior::{AckPolicy, Behavior, Timers};
 use crate::jiffies;
+use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::rtt::RttEstimator;
 use farhop_units::{Bytes, Instant, look_at};
 use std::time::Duration;
@@ -18,8 +19,6 @@ const ATO_MIN: Duration = Duration::from_millis(40);
 /// A jiffy less than the least timeout (tcp_delack_max()).
 const DELAY_MAX: Duration = Duration::from_millis(196);
 
-/// TCP_FASTRETRANS_THRESH: so many duplicates tell the sender of a loss, and are not held back.
-const TELLING: u32 = 3;
 /// `tcp_comp_sack_delay_ns`, a share of the round trip if that is less, and `tcp_comp_sack_nr`.
 const COMPRESSION: Duration = Duration::from_millis(1);
 /// `tcp_comp_sack_slack_ns`: a timer that nothing else wakes the processor for runs out so much later.
@@ -138,7 +137,8 @@ impl Acknowledger {
         if self.told.0 != expected {
             self.told = (expected, 0);
         }
-        if self.told.1 < TELLING {
+        // So many tell the sender of a loss, and are not held back.
+        if u64::from(self.told.1) < DUPLICATE_THRESHOLD {
             self.told.1 += 1;
             return self.demand(now);
         }

@@ -72,7 +72,7 @@ fn count_duplicate(sender: &mut Sender) {
         Phase::Reduction => true,
         Phase::Recovery | Phase::Loss => false,
     };
-    if may_enter && sender.duplicates >= DUPLICATE_THRESHOLD as u64 {
+    if may_enter && sender.duplicates >= DUPLICATE_THRESHOLD {
         enter(sender);
     }
 }

@@ -9,12 +9,12 @@ use farhop_units::Instant;
 use std::time::Duration;
 
 /// Jiffies per second.
-pub(crate) const HZ: u64 = 250;
+pub const HZ: u64 = 250;
 const NANOS: u64 = 1_000_000_000 / HZ;
 /// Of each level of the wheel: slots less one; a level's granularity is eight times that of the one below it.
 const SLOTS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
-const LEVELS: u32 = 9;
+const LAST_LEVEL: u32 = 8;
 
 /// A reading of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,14 +57,16 @@ pub(crate) fn whole(span: Duration) -> Duration {
     Duration::from_nanos(nanos - nanos % NANOS)
 }
 
+/// How coarse the timer wheel is for a span of so many jiffies: its slots are two to the power of this many jiffies long.
+pub fn timer_granularity(jiffies: u64) -> u32 {
+    let is_within = |level: &u32| jiffies < SLOTS << (LEVEL_SHIFT * level);
+    LEVEL_SHIFT * (0..LAST_LEVEL).find(is_within).unwrap_or(LAST_LEVEL)
+}
+
 /// When a timer runs out that is set at `now` for `span`.
 pub(crate) fn expiry(now: Instant, span: Duration) -> Instant {
     let jiffies = count(span);
-    let mut level = 0;
-    while level + 1 < LEVELS && jiffies >= SLOTS << (LEVEL_SHIFT * level) {
-        level += 1;
-    }
-    let shift = LEVEL_SHIFT * level;
+    let shift = timer_granularity(jiffies);
     // The slot after the one that its time falls into: never early.
     let slot = ((Jiffies::at(now).0 + jiffies) >> shift) + 1;
     Instant::from_nanos((slot << shift).saturating_mul(NANOS))

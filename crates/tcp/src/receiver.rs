@@ -7,7 +7,7 @@ use crate::acknowledger::{Acknowledger, Arrival};
 use crate::behavior::Behavior;
 use crate::out_of_order::OutOfOrder;
 use crate::rtt::RttEstimator;
-use crate::sack::MOST_BLOCKS;
+use crate::sack::MOST_SACK_BLOCKS;
 use crate::window::{ReceiveWindow, UNSCALED};
 use crate::{Codepoint, SackBlock, Segment, Sequence, TcpConfig, Timestamps};
 use farhop_units::{Bytes, Instant, look_at};
@@ -264,7 +264,7 @@ impl Receiver {
             twice
                 .iter()
                 .chain(self.waiting.named())
-                .take(MOST_BLOCKS)
+                .take(MOST_SACK_BLOCKS)
                 .for_each(|island| segment.add_sack_block(*island));
         }
         if segment.payload > Bytes::ZERO {

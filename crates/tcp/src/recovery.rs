@@ -15,7 +15,7 @@ use farhop_units::{Bytes, Instant};
 use std::time::Duration;
 
 /// RFC 5681 §3.2: duplicate acknowledgements, or arrivals behind a hole, that mean a loss.
-pub(crate) const DUPLICATE_THRESHOLD: usize = 3;
+pub const DUPLICATE_THRESHOLD: u64 = 3;
 
 /// Where the sender stands after a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

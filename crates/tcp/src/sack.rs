@@ -7,7 +7,7 @@ use crate::Sequence;
 use farhop_units::Bytes;
 
 /// Most blocks a SACK option holds next to timestamps (RFC 2018 §3).
-pub(crate) const MOST_BLOCKS: usize = 3;
+pub const MOST_SACK_BLOCKS: usize = 3;
 
 /// A range that has arrived beyond the acknowledgement, or (D-SACK) that has arrived twice: from `start` up to but not including
 /// `end` (RFC 2018 §3).
@@ -36,7 +36,7 @@ struct Offsets {
 /// The blocks of one segment, at most three, in the order they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    blocks: [Offsets; MOST_BLOCKS],
+    blocks: [Offsets; MOST_SACK_BLOCKS],
 }
 
 impl SackBlocks {

@@ -1,6 +1,6 @@
 //! What is known of a host as its packets pass the link, and which of them are answers.
 
-use farhop_scenario::{HEADER_BYTES, PROGRAM_STAYS_AWAKE, PauseTimes, sending_time};
+use farhop_scenario::{DUPLICATE_THRESHOLD, HEADER_BYTES, PROGRAM_STAYS_AWAKE, PauseTimes, sending_time};
 use farhop_units::{Bytes, Instant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -12,8 +12,6 @@ const LONGEST: Duration = Duration::from_millis(1);
 const LONGEST_OF_PROGRAMS: Duration = Duration::from_millis(10);
 /// Behind packets that came later it may be one of these that names what a connection is opened for.
 const LONGEST_OPENING: Duration = Duration::from_millis(2);
-/// TCP_FASTRETRANS_THRESH: so many acknowledgements tell of a gap at once, and those that follow may wait for each other.
-const TELLING: u32 = 3;
 /// What leaves so soon after an answer's first packet is of the same.
 const TOGETHER: Duration = Duration::from_micros(20);
 /// A program that has not done something for so long may take longer than one at work, and what a host sends that had nothing to do for so long is an answer
@@ -227,7 +225,8 @@ impl Host {
             Kind::Acknowledgement => 0,
             _ => *gaps,
         };
-        let is_told_at_once = *gaps <= TELLING;
+        // Acknowledgements that follow may wait for each other.
+        let is_told_at_once = u64::from(*gaps) <= DUPLICATE_THRESHOLD;
         if let Some((first, count, _)) = &mut self.answer
             && now.since(*first) <= TOGETHER
         {

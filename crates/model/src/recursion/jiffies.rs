@@ -6,15 +6,10 @@
 //! ticks, and what one timer lets go may keep in step with it.
 
 use super::ticks::Ticks;
+use farhop_scenario::{HZ, timer_granularity};
 
 /// Between two of the clock's ticks.
-pub(crate) const JIFFY: Ticks = Ticks::from_millis(4);
-/// Jiffies per second.
-pub(crate) const HZ: u64 = 250;
-/// Slots of each level of the wheel but one, how much coarser the next level is, as a shift, and the coarsest.
-const SLOTS: u64 = 63;
-const LEVEL_SHIFT: u32 = 3;
-const LAST_LEVEL: u32 = 8;
+pub(crate) const JIFFY: Ticks = Ticks::from_micros(1_000_000 / HZ);
 
 /// The reading of a clock that begins with the load.
 pub(crate) fn at(now: Ticks) -> u64 {
@@ -40,7 +35,7 @@ pub(crate) fn whole(span: Ticks) -> Ticks {
 pub(crate) fn expiry(now: Ticks, span: Ticks, tick: Ticks) -> Option<Ticks> {
     let jiffies = count(span);
     // The tick is of the past, so that the sum is, too.
-    (jiffies < SLOTS).then(|| tick + JIFFY.times(now.since(tick).whole(JIFFY) + jiffies + 1))
+    (timer_granularity(jiffies) == 0).then(|| tick + JIFFY.times(now.since(tick).whole(JIFFY) + jiffies + 1))
 }
 
 /// Between two readings of a clock that ticked at `tick`, or in the middle between those of the load's own if that is not known.
@@ -52,9 +47,8 @@ pub(crate) fn between(earlier: Ticks, now: Ticks, tick: Option<Ticks>) -> Ticks 
 /// After how long a timer for `span` runs out.
 pub(crate) fn wait(span: Ticks) -> Ticks {
     let jiffies = count(span);
-    let level = (0..LAST_LEVEL).find(|level| jiffies < SLOTS << (LEVEL_SHIFT * level)).unwrap_or(LAST_LEVEL);
     // It ends with the slot after the one that its time falls into; of both ends the middle is taken.
-    JIFFY.times(jiffies) + JIFFY.times(1 << (LEVEL_SHIFT * level)).per(2)
+    JIFFY.times(jiffies) + JIFFY.times(1 << timer_granularity(jiffies)).per(2)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use super::jiffies;
 use super::ticks::Ticks;
 use super::window::Acked;
+use farhop_scenario::HZ;
 
 /// `bic_scale` and `beta`, in 1/1024: C, in segments per s³, and what is left of the window after a loss.
 const C: f64 = 410.0 / 1024.0;
@@ -18,9 +19,9 @@ const LEAST: u64 = 2;
 /// Reno's window here grows by a segment per 15/8 windows.
 const RENO_EIGHTHS: u64 = 15;
 /// An unchanged window is not looked at again for this long, in jiffies.
-const SETTLED: u64 = jiffies::HZ / 32;
+const SETTLED: u64 = HZ / 32;
 /// For how long after the start of a stage HyStart takes no samples, in jiffies.
-const YOUNG: u64 = jiffies::HZ;
+const YOUNG: u64 = HZ;
 
 /// `hystart_low_window`, in segments.
 pub(super) const LOW_WINDOW: u64 = 16;
@@ -128,7 +129,7 @@ impl Stage {
 
     /// The cubic function so long after the start.
     fn look(&mut self, ahead: u64, window: u64) {
-        let offset = real(ahead) / real(jiffies::HZ) - self.to_plateau;
+        let offset = real(ahead) / real(HZ) - self.to_plateau;
         let distance = whole(C * (offset * offset * offset).abs());
         let target =
             if offset < 0.0 { self.plateau.saturating_sub(distance) } else { self.plateau.saturating_add(distance) };

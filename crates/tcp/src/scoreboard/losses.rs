@@ -19,9 +19,9 @@ pub(crate) struct Overtaken {
 
 impl Scoreboard {
     /// RFC 6675 §4, IsLost: what was sent once and has `threshold` segments behind it that have arrived is lost.
-    pub(crate) fn lose_passed(&mut self, threshold: usize) {
+    pub(crate) fn lose_passed(&mut self, threshold: u64) {
         let mut index = self.index(self.counted);
-        while self.sacked - self.counted_sacked >= threshold {
+        while (self.sacked - self.counted_sacked) as u64 >= threshold {
             let Some(sent) = self.sent.get(index) else { break };
             match sent.fate {
                 Fate::Sacked => self.counted_sacked += 1,

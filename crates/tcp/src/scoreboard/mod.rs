@@ -14,7 +14,7 @@ mod packets;
 pub(crate) use losses::Overtaken;
 
 use crate::rate::DeliveryRate;
-use crate::sack::MOST_BLOCKS;
+use crate::sack::MOST_SACK_BLOCKS;
 use crate::sent::{Covered, Fate, Piece, Sent, SentTimes};
 use crate::{SackBlock, Sequence};
 use farhop_units::{Bytes, Instant, look_at};
@@ -60,7 +60,7 @@ pub(crate) struct Scoreboard {
     /// No segment before this one is lost.
     lost_from: u64,
     /// The ranges that the last acknowledgement named.
-    named: [Option<SackBlock>; MOST_BLOCKS],
+    named: [Option<SackBlock>; MOST_SACK_BLOCKS],
 }
 
 /// What is known of arrivals: the latest segment in the order of sending (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq), and the age of
@@ -92,7 +92,7 @@ impl Scoreboard {
             sacked: 0,
             repeated: 0,
             lost_from: 0,
-            named: [None; MOST_BLOCKS],
+            named: [None; MOST_SACK_BLOCKS],
             delivered: None,
             judged: 0,
             repeats: VecDeque::new(),
@@ -283,7 +283,7 @@ impl Scoreboard {
         point: Sequence,
         covered: &mut Covered,
     ) {
-        let mut named = [None; MOST_BLOCKS];
+        let mut named = [None; MOST_SACK_BLOCKS];
         named.iter_mut().zip(blocks).for_each(|(place, block)| *place = Some(block));
         // In the order of sending, as the times of what they name are noted.
         named.sort_by_key(|block| block.map_or(Sequence::SYN, |block| block.start));

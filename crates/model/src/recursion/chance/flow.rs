@@ -5,7 +5,7 @@ use crate::recursion::connection::Side;
 use crate::recursion::habits::Habits;
 use crate::recursion::parameters::{Control, Parameters};
 use crate::recursion::ticks::Pace;
-use farhop_scenario::{ByteCounting, Congestion, Profile};
+use farhop_scenario::{ByteCounting, Congestion, DUPLICATE_THRESHOLD, Profile};
 
 /// More rounds than this go on as the last half of them did.
 const MOST_ROUNDS: u32 = 1000;
@@ -24,8 +24,6 @@ const LOW_WINDOW: f64 = 16.0;
 const TRAIN_SPACING: f64 = 0.002;
 /// RFC 8985 §7.2: allowance for a delayed acknowledgement of one segment.
 const LONE: f64 = 0.2;
-/// RFC 5681 §3.2.
-const DUPLICATES: u64 = 3;
 
 /// What all connections of a load have in common, for data from one of their ends.
 #[derive(Debug, Clone, Copy)]
@@ -301,10 +299,10 @@ impl Flow {
         let heard = if outcome.before > 0 { path.rtt.max(span) } else { span };
         let followers = outcome.after + if outcome.before > 0 || turn.is_some() { left.new } else { left.new.min(2) };
         let lost_again = outcome.again && !path.rack;
-        if !lost_again && (followers >= DUPLICATES || (path.rack && followers > 0)) {
+        if !lost_again && (followers >= DUPLICATE_THRESHOLD || (path.rack && followers > 0)) {
             *backoff = 0;
             self.recover(path, (count, outcome, left), turn);
-            return path.rtt.max(span) + if followers < DUPLICATES { path.rtt / 4.0 } else { 0.0 };
+            return path.rtt.max(span) + if followers < DUPLICATE_THRESHOLD { path.rtt / 4.0 } else { 0.0 };
         }
         if path.rack && *backoff == 0 {
             // The probe repeats the last segment; what was lost before it is known a round trip later.

@@ -1,9 +1,10 @@
 //! Without SACK, by the RFCs: fast retransmit and recovery (RFC 5681 §3.2), a hole per round trip (RFC 6582 §3.2). Segments that duplicate
 //! acknowledgements have announced count as out of the network, which is the window's inflation.
 
-use super::{DUPLICATES, News, Phase, Repair};
+use super::{News, Phase, Repair};
 use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
+use farhop_scenario::DUPLICATE_THRESHOLD;
 
 impl Repair {
     pub(super) fn judge_by_number(&mut self, sender: &mut Sender, now: Ticks, news: &News) {
@@ -51,7 +52,7 @@ impl Repair {
         self.duplicates += 1;
         // RFC 6582 §3.2 step 2: not for duplicates that the last recovery itself has caused.
         let is_fresh = self.habits.plain_reno || sender.acknowledged > self.recover;
-        if self.phase == Phase::Open && is_fresh && self.duplicates >= DUPLICATES {
+        if self.phase == Phase::Open && is_fresh && self.duplicates >= DUPLICATE_THRESHOLD {
             self.reduce_window(sender);
             self.phase = Phase::Recovery;
             self.recover = sender.next;

@@ -1,5 +1,7 @@
 //! What has arrived beyond a hole, and what that makes of what arrives next.
 
+use farhop_scenario::MOST_SACK_BLOCKS;
+
 /// A receiver's account of what did not come in order.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
@@ -11,8 +13,7 @@ pub(crate) struct Incoming {
     twice: bool,
 }
 
-/// Most blocks of a SACK option beside timestamps (RFC 2018 §3), and what one takes with them and without.
-const MOST_BLOCKS: u64 = 3;
+/// What a SACK option takes (RFC 2018 §3), and each of its blocks.
 const OPTION: (u64, u64) = (4, 8);
 
 /// What a segment brought.
@@ -52,7 +53,8 @@ impl Incoming {
 
     /// What selective acknowledgements add to the packet that leaves now.
     pub(super) fn option_bytes(&mut self) -> u64 {
-        let blocks = (u64::from(core::mem::take(&mut self.twice)) + self.islands.len() as u64).min(MOST_BLOCKS);
+        let blocks =
+            (u64::from(core::mem::take(&mut self.twice)) + self.islands.len() as u64).min(MOST_SACK_BLOCKS as u64);
         if blocks > 0 { OPTION.0 + OPTION.1 * blocks } else { 0 }
     }
 

@@ -2,10 +2,11 @@
 
 use super::bbr::Sight;
 use super::reduction::Reduction;
-use super::{DUPLICATES, News, Phase, Repair};
+use super::{News, Phase, Repair};
 use crate::recursion::sender::Sender;
 use crate::recursion::ticks::Ticks;
 use crate::recursion::window::Acked;
+use farhop_scenario::DUPLICATE_THRESHOLD;
 
 impl Repair {
     pub(super) fn judge_selective(&mut self, sender: &mut Sender, now: Ticks, news: &mut News) {
@@ -96,9 +97,9 @@ impl Repair {
             return self.find_first_lost(advanced);
         }
         if !self.habits.rack {
-            return self.board.lose_passed(DUPLICATES);
+            return self.board.lose_passed(DUPLICATE_THRESHOLD);
         }
-        let is_clear = self.phase != Phase::Open || self.board.arrived() as u64 >= DUPLICATES;
+        let is_clear = self.phase != Phase::Open || self.board.arrived() as u64 >= DUPLICATE_THRESHOLD;
         // A quarter of the least round trip: nothing overtakes anything here, so that nothing makes it longer.
         let rtt = &sender.rtt;
         let usual = rtt.least.unwrap_or_default().per(4).min(rtt.smoothed().unwrap_or_default());

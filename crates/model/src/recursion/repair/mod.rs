@@ -31,12 +31,11 @@ use super::sender::Sender;
 use super::ticks::Ticks;
 use bbr::Bbr;
 use board::{Board, Covered, Evidence};
+use farhop_scenario::DUPLICATE_THRESHOLD;
 use incoming::Incoming;
 use needless::Needless;
 use reduction::Reduction;
 
-/// RFC 5681 §3.2: arrivals behind a hole that mean a loss.
-const DUPLICATES: u64 = 3;
 /// RFC 3042 §2: outside of recovery the first two duplicates let a new segment out each, two beyond the window at most.
 const LIMITED_TRANSMIT: u64 = 2;
 
@@ -106,7 +105,7 @@ impl Repair {
             reduction: None,
             needless: Needless::default(),
             duplicates: 0,
-            degree: DUPLICATES,
+            degree: DUPLICATE_THRESHOLD,
             repeat_now: false,
             new_first: false,
             look_again: Ticks::NEVER,
