@@ -39,13 +39,13 @@ pub use variation::Variation;
 
 // The types a scenario is made of, so that a crate can read a scenario without depending on the machines behind it.
 pub use farhop_link::{
-    Access, ChannelConfig, Direction, DirectionConfig, Discipline, Jitter, LossModel, Orbit, Outages, QueueLimit,
-    Trace, TraceEnd, TraceError, TraceRecord,
+    Access, ChannelConfig, Direction, DirectionConfig, Discipline, Frame, Jitter, LossModel, Orbit, Outages,
+    QueueLimit, Trace, TraceEnd, TraceError, TraceRecord,
 };
 pub use farhop_tcp::{
-    AfterPause, ByteCounting, Congestion, DUPLICATE_THRESHOLD, FirstAck, HEADER_BYTES, HZ, HostTimes, MOST_SACK_BLOCKS,
-    PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, PauseTimes, Profile, TcpConfig, sending_time,
-    timer_granularity,
+    AfterPause, ByteCounting, Congestion, DUPLICATE_THRESHOLD, FirstAck, HEADER_BYTES, HZ, HostTimes,
+    LINUX_FIRST_ROUND, MOST_SACK_BLOCKS, PROGRAM_STAYS_AWAKE, PROGRAM_WRITES, PROGRAM_WRITES_ON_SPEEDUP, PauseTimes,
+    Profile, TcpConfig, sending_time, timer_granularity,
 };
 pub use farhop_web::users::UserModel;
 pub use farhop_web::{

@@ -67,6 +67,19 @@ fn what_is_posted_waits_for_more_room_than_a_syn_offers() {
     }
 }
 
+/// Windows of Linux grow however few segments they hold at first: the link is as busy with large ones as with usual ones.
+#[test]
+fn large_segments_fill_the_link_too() {
+    let file = ["page.objects=1", "page.size=10 MB", "link.down.delay=100 ms", "link.up.delay=100 ms"];
+    let link = ["link.down.rate=8 Mbit/s", "link.down.queue=unlimited", "run.architectures=direct", "run.runs=1"];
+    for mss in ["tcp.mss=1448", "tcp.mss=8948"] {
+        let scenario = scenario("demo", &[&file[..], &link, &[mss]].concat());
+        let (took, off) =
+            (simulate(&scenario, 1).rows[0].page_load_s, off_the_prediction(&scenario, Architecture::Direct));
+        assert!(took < 12.0 && off.abs() < 0.01, "{mss}: {took} s, {:.2} % off", off * 100.0);
+    }
+}
+
 /// Each at its own pace, so that they share the link from the first packet on, and no more of each on the way than its receiver has room
 /// for, which on short paths is not enough to keep the link busy.
 #[test]

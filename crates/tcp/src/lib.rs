@@ -64,3 +64,4 @@ pub use recovery::DUPLICATE_THRESHOLD;
 pub use sack::{MOST_SACK_BLOCKS, SackBlock, SackBlocks};
 pub use segment::{Codepoint, Segment, Timestamps};
 pub use sequence::Sequence;
+pub use window::LINUX_FIRST_ROUND;

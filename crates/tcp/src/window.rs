@@ -22,8 +22,8 @@ const MAX_WINDOW: Bytes = Bytes::new(1 << 30);
 pub(crate) const UNSCALED: Bytes = Bytes::new(65_535);
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: Bytes = Bytes::new(128);
-/// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments.
-const LINUX_FIRST_ROUND: u64 = 10;
+/// TCP_INIT_CWND: what is taken to have arrived in the round trip before the first, in segments, if that was offered (tcp_init_buffer_space()).
+pub const LINUX_FIRST_ROUND: u64 = 10;
 
 /// What is offered, and how it grows.
 #[derive(Debug, Clone)]
@@ -111,16 +111,17 @@ impl ReceiveWindow {
         // Until it has seen a packet the kernel takes half of a buffer for the memory around data.
         let half = Bytes::new(buffer.get() / 2).max(Bytes::new(1)).min(UNSCALED);
         let limit = limit.min(config.payload_in(config.receive_buffer));
+        let room = whole_segments(half, mss);
         let tuning = Tuning {
-            last_round: mss * LINUX_FIRST_ROUND,
-            room: whole_segments(half, mss),
+            last_round: room.min(limit).min(mss * LINUX_FIRST_ROUND),
+            room,
             known_room: small(config.payload_in(buffer)),
             half: small(half),
             round_start: Instant::START,
             round_from: Sequence::FIRST_BYTE,
             trip: ReceiverTrip { scale: config.window_scale(), ..ReceiverTrip::default() },
         };
-        let (room, tuning, edge) = (tuning.room, Some(tuning), Sequence::SYN);
+        let (tuning, edge) = (Some(tuning), Sequence::SYN);
         Self { offer: room.min(limit), limit: small(limit), mss, tuning, unread: None, edge, reads_at: None, fresh: 0 }
     }
 
@@ -426,6 +427,16 @@ mod tests {
         for profile in [Profile::Linux, Profile::Bsd1997, Profile::Rfc] {
             let config = TcpConfig { max_window: Some(Bytes::kib(16)), ..TcpConfig::of(profile) };
             assert!(offers(&config, 6).iter().all(|(offer, _)| *offer == Bytes::kib(16)), "{profile:?}");
+        }
+    }
+
+    /// tcp_init_buffer_space(): where ten segments are more than is offered at first, no round would be larger than they.
+    #[test]
+    fn the_round_before_the_first_brought_no_more_than_was_offered() {
+        for (mss, brought) in [(1448, 14_480), (8948, 62_636)] {
+            let window = ReceiveWindow::new(&TcpConfig { mss: Bytes::new(mss), ..TcpConfig::of(Profile::Linux) });
+            let last_round = window.tuning.map(|tuning| tuning.last_round);
+            assert_eq!(last_round, Some(Bytes::new(brought)), "segments of {mss} B");
         }
     }
 

@@ -7,7 +7,7 @@
 use super::habits::{Acking, Habits, RoundTripTime, next_tick};
 use super::jiffies::{self, JIFFY};
 use super::ticks::Ticks;
-use farhop_scenario::TcpConfig;
+use farhop_scenario::{LINUX_FIRST_ROUND, TcpConfig};
 
 /// TCP_ATO_MIN.
 const ATO_MIN: Ticks = Ticks::from_millis(40);
@@ -17,8 +17,6 @@ const DELAY_MAX: Ticks = Ticks::from_millis(196);
 const MAX_OFFER: u64 = 1 << 30;
 /// The most that a SYN can offer, which is never scaled (RFC 7323 §2.2).
 pub(crate) const UNSCALED: u64 = 65_535;
-/// TCP_INIT_CWND: segments that count as the round before the first.
-const LINUX_FIRST_ROUND: u64 = 10;
 /// tcp_event_data_recv(): smaller segments do not let the offer grow.
 const LEAST_TO_GROW: u64 = 128;
 /// What timestamps take of a segment.
@@ -372,7 +370,7 @@ impl Offer {
         let known_room = config.payload_in(buffer).get();
         let limit = limit.min(config.payload_in(config.receive_buffer).get());
         let tuning = Tuning {
-            last_round: mss * LINUX_FIRST_ROUND,
+            last_round: room.min(limit).min(mss * LINUX_FIRST_ROUND),
             room,
             known_room,
             half,
