@@ -222,8 +222,8 @@ fn transfer(lab: &mut Lab<'_>, network: Network, run: &Run, window: Bytes) -> Re
 /// The window whose throughput fell in Fig 8.
 const FELL: Bytes = Bytes::kib(32);
 /// How Fig 9 is read.
-const SEQUENCE: &str = "simulated: 60 s as a capture at the server shows it, window of 32 kByte in Fig 8's network; the queue is ours, as \
-                        the paper's is not known";
+const SEQUENCE: &str = "simulated: 60 s as a capture at the server shows it, window of 32 kByte in Fig 8's network; the paper's queue is \
+                        not known, and ours was chosen for what it loses";
 /// Queues before the modem, for 32 KiB: without losses, and one that takes all but two of the window's 22 segments and those on the way.
 const QUEUES: [(&str, &str); 2] = [("no losses", "unlimited"), ("a queue of 17 packets", "17 packets")];
 

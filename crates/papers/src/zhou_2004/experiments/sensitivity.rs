@@ -8,16 +8,17 @@ use super::{
 };
 use crate::lab::{Changes, scenario};
 use farhop_results::Architecture;
-use farhop_scenario::{Access, ChannelConfig};
-use farhop_units::Bytes;
+use farhop_scenario::{Access, ChannelConfig, Frame};
+use farhop_units::{Bytes, Rate};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// What is changed.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     /// These settings of the network.
     Network(&'static [&'static str]),
-    /// Frames are so many times as long; slots stay as large where their number is not that of the terminals.
+    /// Frames are so many times as long; slots of all kinds stay as large where the number of data slots is not that of the terminals.
     Frames(f64),
     /// Slots hold so many times as much; frames stay as long where each terminal need not have a slot in each.
     Slots(f64),
@@ -74,15 +75,40 @@ fn channel(access: &str) -> Option<ChannelConfig> {
     scenario(SCENARIO, Architecture::Direct, &[format!("access.scheme={access}")]).ok().map(|scenario| scenario.link)
 }
 
-/// A scheme whose frames, or slots, are longer by a factor.
+/// The frames of a scheme, if it has some.
+fn frame_of(access: &str) -> Option<(Frame, Rate)> {
+    let link = channel(access)?;
+    let rate = link.up.rate?;
+    Some((link.access.frame(link.terminals, rate).ok()??, rate))
+}
+
+/// A scheme whose frames, or slots, are longer by a factor, as near as whole slots of whole bytes come to it. With longer frames data slots and those
+/// for requests stay as they are, and there are more of both; of larger data slots there are fewer.
 fn framed(access: &str, longer: f64, larger: f64) -> String {
-    let frame = channel(access).and_then(|link| link.access.frame(link.terminals, link.up.rate?).ok()?);
-    let Some(frame) = frame else { return access.to_owned() };
-    let is_fixed = matches!(access.parse(), Ok(Access::FixedTdma(_)));
-    let length = if is_fixed { frame.length.mul_f64(longer * larger) } else { frame.length.mul_f64(longer) };
-    // The number of slots is the terminals', or that of a frame whose slots hold more or less.
-    let per_frame = f64::from(frame.slots) * if is_fixed { 1.0 } else { longer / larger };
-    format!("{access} frame={}us slots={per_frame:.0}", length.as_micros())
+    let Some((frame, rate)) = frame_of(access) else { return access.to_owned() };
+    if matches!(access.parse(), Ok(Access::FixedTdma(_))) {
+        let length = frame.length.mul_f64(longer * larger).as_micros();
+        return format!("{access} frame={length}us slots={}", frame.slots);
+    }
+    let times = |count: u32, factor: f64| (f64::from(count) * factor).round_ties_even();
+    let (slots, requests) = (times(frame.slots, longer / larger), times(frame.requests, longer));
+    let data = |slots: f64, slot: f64| Duration::from_secs_f64(slots * slot * 8.0 / rate.as_f64());
+    let header = frame.length.saturating_sub(data(frame.slots.into(), frame.slot.as_f64()));
+    let more_requests = if requests > 0.0 { requests / f64::from(frame.requests) } else { 1.0 };
+    let length = header.mul_f64(more_requests) + data(slots, (frame.slot.as_f64() * larger).floor());
+    let asked = if requests > 0.0 { format!(" request-slots={requests}") } else { String::new() };
+    format!("{access} frame={}us slots={slots}{asked}", (length.as_secs_f64() * 1e6).round())
+}
+
+/// What frames it has, behind a reading of what they were changed for.
+fn frame_told(change: Change, access: &str) -> String {
+    match (change, frame_of(access)) {
+        (Change::Frames(_) | Change::Slots(_), Some((frame, _))) => {
+            let length = frame.length.as_secs_f64() * 1e3;
+            format!("; {} slots of {} B in {length} ms", frame.slots, frame.slot.get())
+        }
+        _ => String::new(),
+    }
 }
 
 /// What is taken for what the paper does not give.
@@ -127,19 +153,20 @@ pub(super) fn simulate(figure: Figure, lab: &mut Lab<'_>, reproduction: &mut Rep
     }
 }
 
-/// Adds medians of pages by these names.
+/// Adds medians of pages by these names, and what frames they were simulated with.
 fn medians(
     (lab, figure): (&Lab<'_>, Figure),
     reproduction: &mut Reproduction,
     condition: &str,
-    row: &[(String, Found<Population>)],
+    row: &[((String, String), Found<Population>)],
 ) {
-    for (name, found) in row {
+    for ((name, frames), found) in row {
         match found {
             Ok(population) => {
                 let (quantity, median) =
                     (format!("{name}, {condition}: page, median (s)"), Statistic::Median.of(&population.pages));
-                reproduction.row(figure, quantity, None, median, &reading(lab.effort(), population));
+                let reading = reading(lab.effort(), population) + frames;
+                reproduction.row(figure, quantity, None, median, &reading);
             }
             Err(reason) => reproduction.gap_once(figure, reason),
         }
@@ -151,7 +178,8 @@ fn sizes(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, ch
     let ((variants, mean, [why, _]), (architecture, transport)) = (MEANS[0], TRANSPORTS[2]);
     let (access, _, more) = change.apply(CFDAMA);
     let all = variants.iter().map(|(sizes, _)| (architecture, changes(lab.effort(), &access, sizes, &more))).collect();
-    let names = variants.iter().map(|(_, name)| format!("{transport}, {name}"));
+    let frames = frame_told(change, &access);
+    let names = variants.iter().map(|(_, name)| (format!("{transport}, {name}"), frames.clone()));
     let row: Vec<_> = names.zip(lab.populations(SCENARIO, all)).collect();
     medians((lab, Figure::Fig(5)), reproduction, condition, &row);
     let found: Option<Vec<Rc<Population>>> = row.into_iter().map(|(_, found)| found.ok()).collect();
@@ -169,7 +197,8 @@ fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &st
             (architecture, changes(effort, &access, &sizes, &more))
         });
         let row = lab.populations(SCENARIO, row.to_vec());
-        let names = MACS.map(|(_, mac)| format!("{transport}, {mac}"));
+        let names =
+            MACS.map(|(access, mac)| (format!("{transport}, {mac}"), frame_told(change, &change.apply(access).0)));
         medians(
             (lab, Figure::Fig(6)),
             reproduction,
@@ -189,7 +218,8 @@ fn transports(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &st
 fn acknowledgements(lab: &mut Lab<'_>, reproduction: &mut Reproduction, condition: &str, change: Change) {
     let (access, _, more) = change.apply(CFDAMA);
     let row = by_acknowledgements(lab, &access, &more);
-    let names = EVERY.map(|every| format!("RWBP, CFDAMA, N = {every}"));
+    let frames = frame_told(change, &access);
+    let names = EVERY.map(|every| (format!("RWBP, CFDAMA, N = {every}"), frames.clone()));
     medians((lab, Figure::Fig(7)), reproduction, condition, &names.into_iter().zip(row.clone()).collect::<Vec<_>>());
     acknowledgements_order(reproduction, &row, &format!(", {condition}"), WHY);
 }
@@ -226,16 +256,49 @@ mod tests {
     #[test]
     fn slots_and_frames_are_as_much_larger_as_they_are_said_to_be() {
         let frame = |text: &str| {
-            let link = channel(text).expect("it is a scheme");
-            let frame =
-                link.up.rate.and_then(|rate| link.access.frame(link.terminals, rate).ok()?).expect("it has frames");
-            (frame.length.as_micros(), frame.slots, frame.slot.get())
+            let (frame, _) = frame_of(text).expect("it has frames");
+            (frame.length.as_micros(), frame.slots, frame.slot.get(), frame.requests)
         };
-        assert_eq!(frame(&framed("cfdama", 1.0, 1.0)), frame("cfdama"));
-        assert_eq!(frame(&framed("cfdama", 2.0, 1.0)), (53_000, 50, 53));
-        assert_eq!(frame(&framed("cfdama", 1.0, 0.5)), (26_500, 50, 26));
-        assert_eq!(frame(&framed("aloha-periodic", 1.0, 2.0)).1, 11);
-        assert_eq!(frame(&framed("tdma", 0.5, 1.0)), (67_840, 128, 26));
+        let cases = [
+            (
+                "cfdama",
+                [
+                    (26_500, 25, 53, 0),
+                    (12_720, 12, 53, 0),
+                    (53_000, 50, 53, 0),
+                    (26_000, 50, 26, 0),
+                    (25_440, 12, 106, 0),
+                ],
+            ),
+            (
+                "aloha-periodic",
+                [
+                    (25_880, 22, 53, 16),
+                    (12_940, 11, 53, 8),
+                    (51_760, 44, 53, 32),
+                    (25_440, 44, 26, 16),
+                    (25_880, 11, 106, 16),
+                ],
+            ),
+            (
+                "tdma",
+                [
+                    (135_680, 128, 53, 0),
+                    (67_840, 128, 26, 0),
+                    (271_360, 128, 106, 0),
+                    (67_840, 128, 26, 0),
+                    (271_360, 128, 106, 0),
+                ],
+            ),
+        ];
+        let factors = [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0)];
+        for (scheme, expected) in cases {
+            assert_eq!(frame(scheme), expected[0], "{scheme}");
+            assert_eq!(factors.map(|(longer, larger)| frame(&framed(scheme, longer, larger))), expected, "{scheme}");
+        }
+        let half = frame_told(Change::Frames(0.5), &framed("aloha-periodic", 0.5, 1.0));
+        assert_eq!(half, "; 11 slots of 53 B in 12.94 ms");
+        assert_eq!(frame_told(Change::Largest("1GB"), "cfdama"), "");
         assert_eq!(framed("tdma", 1.0, 2.0), framed("tdma", 2.0, 1.0), "each terminal has one in each frame");
     }
 
