@@ -53,8 +53,8 @@ pub(crate) enum SimError {
     #[error("more than {MOST_AT_ONCE} events after {}, and time does not go on", seconds(*.0))]
     StandsStill(Duration),
     #[error(
-        "more than {MOST_LEGS} connections at once after {} s: the network cannot carry what is asked for, or idle ones stay open \
-         too long (http.persistence)", .0.as_secs()
+        "more than {MOST_LEGS} connections at once after {} s, the most that can be simulated: the network cannot carry what is asked for, \
+         idle ones stay open too long (http.persistence), or there are too many users", .0.as_secs()
     )]
     TooManyLegs(Duration),
     #[error(

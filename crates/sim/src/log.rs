@@ -37,6 +37,8 @@ use std::time::Duration;
 const HEAD_START: Duration = Duration::from_secs(30);
 /// How often progress is told.
 const STEPS: u32 = 200;
+/// A burst with which the link is busy for longer than this is more than it carries.
+const LONG: Duration = Duration::from_secs(60);
 
 /// What became of the requests.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,34 +138,35 @@ fn go(
     Ok(Some(sessions.unwrap_or_else(|| world.legs().sessions().until(last))))
 }
 
-/// What share of the link's rates down and up the log asks for from its first request to its last: above one the link cannot keep up, however
-/// little of it connections get to use. `None` where a rate is unlimited, or the requests come at once.
+/// Whether the log asks for more than one of the link's directions carries, however little of it connections get to use.
 ///
-/// Of each request and reply, with the headers of packets as large as any, counts what could be carried before the last request comes, at
-/// the link's mean rate and when it has nothing else to do: of a burst shortly before that most is not asked for in that time.
-pub(crate) fn demand(scenario: &Scenario, log: &Log) -> [Option<f64>; 2] {
+/// From its first request to its last that is so if what could be carried before the last one comes, at the link's mean rate and when it has
+/// nothing else to do, is more than all: of a burst shortly before that most is not asked for in that time. Such a burst is too much if the link is
+/// busy with it for long: if all takes a minute longer than that time and the largest reply alone, of which counts how long one is waited for.
+pub(crate) fn asks_too_much(scenario: &Scenario, log: &Log) -> bool {
     let (limit, mss) = (Limit::of(scenario), scenario.tcp.mss.max(TcpConfig::of(Profile::Linux).mss));
     let all: Vec<Raised<'_>> = raised(&log.records, log.copies, log.shift).collect();
     let times = all.iter().map(|raised| raised.at);
-    let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return [None; 2] };
+    let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return false };
     let span = last - first;
-    Direction::BOTH.map(|direction| {
-        let capacity = capacity(scenario, direction, span)?;
-        let per_second = capacity / span.as_secs_f64();
-        let asked: f64 = all
-            .iter()
-            .map(|Raised { record, at, .. }| {
-                let request = record.request_bytes.unwrap_or(scenario.http.request_bytes);
-                let bytes = if direction == Direction::Down { record.reply_bytes } else { request };
-                let packets = bytes.get().div_ceil(mss.get());
-                let wire = on_wire(direction.of(&scenario.link).framing, bytes + HEADER_BYTES * packets, packets);
-                let begins = limit.of_reply(Some(request), Bytes::ZERO) + takes(record, log);
-                let room = (last - *at).saturating_sub(begins).as_secs_f64() * per_second;
-                wire.min(room)
-            })
-            .sum();
-        Some(asked / capacity).filter(|share| share.is_finite())
-    })
+    let is_too_much = |direction: Direction| {
+        let within = span.max(Duration::from_secs(1));
+        let Some(capacity) = capacity(scenario, direction, within) else { return false };
+        let (mut asked, mut whole, mut largest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        for Raised { record, at, .. } in &all {
+            let request = record.request_bytes.unwrap_or(scenario.http.request_bytes);
+            let bytes = if direction == Direction::Down { record.reply_bytes } else { request };
+            let packets = bytes.get().div_ceil(mss.get());
+            // With headers of packets as large as any.
+            let wire = on_wire(direction.of(&scenario.link).framing, bytes + HEADER_BYTES * packets, packets);
+            let sending = Duration::try_from_secs_f64(within.as_secs_f64() * wire / capacity).unwrap_or(Duration::MAX);
+            let begins = limit.of_reply(Some(request), Bytes::ZERO) + takes(record, log);
+            asked = asked.saturating_add(sending.min((last - *at).saturating_sub(begins)));
+            (whole, largest) = (whole.saturating_add(sending), largest.max(sending));
+        }
+        asked > span || whole > span.saturating_add(largest.min(patience_with(scenario))).saturating_add(LONG)
+    };
+    Direction::BOTH.into_iter().any(is_too_much)
 }
 
 /// What a direction can carry from the first request to the last, in bits, for the one terminal that has any; `None` is no bound.

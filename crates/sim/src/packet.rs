@@ -157,6 +157,10 @@ impl Content for Packet {
         }
     }
 
+    fn is_of_names(&self) -> bool {
+        matches!(self, Self::Dns(_))
+    }
+
     fn upper(&self) -> Upper<'_> {
         match self {
             Self::Tcp(segment) => Upper::Tcp(segment),

@@ -298,8 +298,7 @@ fn full_ways(scenario: &Scenario, users: &Users, all: &[Replication]) -> impl It
 
 /// Whether the link had no time left in one of its directions, or was asked for more than all it has.
 fn is_overloaded_by_log((scenario, log): (&Scenario, &Log), used: [Option<f64>; 2]) -> bool {
-    let is_asked_too_much = || log::demand(scenario, log).into_iter().flatten().any(|share| share > 1.0);
-    used.into_iter().any(is_full) || is_asked_too_much()
+    used.into_iter().any(is_full) || log::asks_too_much(scenario, log)
 }
 
 pub(crate) fn is_full(share: Option<f64>) -> bool {

@@ -146,13 +146,14 @@ fn refused(scenario: &Scenario) -> (usize, usize) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// zhou-2004 §IV: whatever the link, its outages and its queue, and whether multicast goes before or not.
+    /// zhou-2004 §IV: whatever the link, its outages and its queue, whether multicast goes before or not, and whoever asks for names.
     #[test]
     fn nothing_of_rwbp_finds_a_full_queue(
         (rate, queue, in_packets) in (200_u64..4000, 4_u64..200, any::<bool>()),
         (multicast, packet) in (prop::option::of(0.05..0.9), 100_u64..1500),
         (discipline, up, down) in (select(vec!["priority", "drop-tail", "fair-queue"]), 1_u64..10, 0_u64..4),
         scheme in select(vec!["dedicated", "tdma", "dama", "cfdama", "aloha-periodic"]),
+        dns in select(vec!["none", "near", "far"]),
     ) {
         let mut assignments = vec![
             "run.architectures=rwbp".to_owned(),
@@ -161,6 +162,7 @@ proptest! {
             format!("link.down.discipline={discipline}"),
             "access.terminals=12".to_owned(),
             format!("access.scheme={scheme}"),
+            format!("http.dns={dns}"),
             "users.model=zhou-2004, sizes = fixed".to_owned(),
             "users.duration=60 s".to_owned(),
             "users.warm_up=0 s".to_owned(),

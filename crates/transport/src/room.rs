@@ -33,7 +33,7 @@ impl From<QueueRoom> for Room {
 
 impl Room {
     /// Whether a packet of this size on the wire is taken.
-    pub(crate) fn takes(self, wire: Bytes) -> bool {
+    pub fn takes(self, wire: Bytes) -> bool {
         self.at_once
             || match self.queue {
                 QueueRoom::Unlimited => true,

@@ -18,6 +18,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod tracing;
+mod waiting;
 
 pub(crate) use parcel::{Content, Line, Parcel, Place, Route, Side, Store, Upper};
 
@@ -34,6 +35,7 @@ use parcel::{NO_LEG, Standing};
 use reserve::Reserve;
 use span::{Channels, FAR, Form, LAN, Span, Stage, WAN, ahead};
 use std::collections::VecDeque;
+use waiting::Waiting;
 
 /// What became of a packet.
 #[derive(Debug, PartialEq, Eq)]
@@ -141,6 +143,8 @@ pub(crate) struct Network<P: Content> {
     ways: [[Way; 4]; 2],
     /// What the far link's queue down keeps free for multicast.
     reserve: Reserve,
+    /// What waits in front of the far link for room, if anything does.
+    waiting: Option<Waiting>,
     /// Lowest bits of a server's number that are of no concern to its wan.
     bits_of_host: u32,
 }
@@ -180,6 +184,7 @@ impl<P: Content> Network<P> {
             tracer: None,
             end: None,
             reserve: Reserve::of(scenario),
+            waiting: None,
         }
     }
 
@@ -225,7 +230,7 @@ impl<P: Content> Network<P> {
             bytes: u32::try_from(packet.wire_bytes().get()).unwrap_or(u32::MAX),
             codepoint: if packet.is_ecn_capable() { Codepoint::Capable } else { Codepoint::NotCapable },
             is_damaged: false,
-            standing: Standing::Usual,
+            standing: if self.waiting.is_some() && packet.is_of_names() { Standing::Patient } else { Standing::Usual },
             content: self.contents.insert(packet),
         };
         self.enter(now, start, &mut parcel, events);
@@ -324,8 +329,15 @@ impl<P: Content> Network<P> {
         }
     }
 
-    /// What the far link takes at `now` of the packets that enter from this side of it.
+    /// What the far link takes at `now` of the packets that enter from this side of it: nothing while others wait for room there.
     pub(crate) fn queue_room(&mut self, now: Instant, from: Side, terminal: u16) -> Room {
+        if self.waiting.as_ref().is_some_and(|waiting| waiting.is_at(from, terminal)) {
+            return QueueRoom::Packets(0).into();
+        }
+        self.free_room(now, from, terminal)
+    }
+
+    fn free_room(&mut self, now: Instant, from: Side, terminal: u16) -> Room {
         let port = match from {
             Side::Near => Port::Terminal(terminal),
             Side::Far => Port::Gateway,
@@ -435,6 +447,9 @@ impl<P: Content> Network<P> {
         while place != parcel.to {
             let (next, span) = ahead(place, parcel.from);
             parcel.ahead = next;
+            if span == FAR && parcel.standing == Standing::Patient && self.has_to_wait(now, parcel, events) {
+                return;
+            }
             match *self.spans[span].form(parcel.from.direction()) {
                 // A far link that constrains nothing is measured too.
                 Form::Nothing if span == FAR => self.count(now, parcel),

@@ -95,6 +95,11 @@ pub(crate) trait Content: Clone {
     /// A queue has marked it.
     fn mark_congestion(&mut self) {}
 
+    /// It asks for a name or answers that.
+    fn is_of_names(&self) -> bool {
+        false
+    }
+
     /// What follows the IP header, for captures.
     fn upper(&self) -> Upper<'_> {
         Upper::Other
@@ -151,6 +156,8 @@ pub(super) enum Standing {
     Copy,
     /// The lane that it is about to enter has no room for it.
     Refused,
+    /// It waits in front of the far link until that has room for it.
+    Patient,
 }
 
 impl Parcel {
@@ -192,7 +199,7 @@ impl Parcel {
             from: if last >> 20 & 1 == Side::Near as u64 { Side::Near } else { Side::Far },
             codepoint: [Codepoint::NotCapable, Codepoint::Capable, Codepoint::Experienced, Codepoint::Experienced]
                 [two_bits(21)],
-            standing: [Standing::Usual, Standing::Copy, Standing::Refused, Standing::Refused][two_bits(23)],
+            standing: [Standing::Usual, Standing::Copy, Standing::Refused, Standing::Patient][two_bits(23)],
             is_damaged: last >> 25 & 1 == 1,
         }
     }
@@ -247,7 +254,7 @@ mod tests {
         pub(crate) fn any() -> impl Strategy<Value = Self> {
             let places = || prop::sample::select(&Place::ALL[..]);
             let codepoints = [Codepoint::NotCapable, Codepoint::Capable, Codepoint::Experienced];
-            let standings = [Standing::Usual, Standing::Copy, Standing::Refused];
+            let standings = [Standing::Usual, Standing::Copy, Standing::Refused, Standing::Patient];
             let numbers = (any::<[u32; 4]>(), any::<u16>());
             let rest = (
                 prop::sample::select(codepoints.to_vec()),

@@ -95,6 +95,9 @@ impl<'a> World<'a> {
             buffers: Buffers::default(),
             sights: Sights::default(),
         };
+        if matches!(world.legs.trunk(), Some(Trunk::Rwbp(_))) {
+            world.network.let_names_wait(scenario);
+        }
         world.await_trunk();
         world.await_multicast(0);
         (0..).zip(0..world.clients.len()).for_each(|(client, _)| world.rearm(client));
@@ -126,6 +129,8 @@ impl<'a> World<'a> {
             Event::Connect(leg) => self.connect(leg)?,
             Event::Station { side, terminal } => {
                 let id = StationId { side, terminal };
+                self.network.let_in(at, side, terminal, &mut self.events);
+                self.network.settle(at, &mut self.events);
                 if self.legs.trunk().is_some_and(|trunk| trunk.handle_timeout(at, id)) {
                     self.drain_station(id)?;
                 }
