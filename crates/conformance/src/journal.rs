@@ -48,12 +48,20 @@ pub struct Measured {
     /// How long this machine's hosts took beside these loads, each time that was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Hosts>,
+    /// How long that took in s, with setting up and listening to hosts; 0 where it is not known.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub took_s: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_unknown(took_s: &f64) -> bool {
+    *took_s <= 0.0
 }
 
 impl Measured {
     /// Nothing yet.
     pub(crate) fn nothing(point: Point) -> Self {
-        Self { point, answer: Answer::Times(Sample::default()), late_runs: 0, hosts: Vec::new() }
+        Self { point, answer: Answer::Times(Sample::default()), late_runs: 0, hosts: Vec::new(), took_s: 0.0 }
     }
 }
 
@@ -244,7 +252,7 @@ mod tests {
     fn measured(number: u32) -> Measured {
         let answer = Answer::Times(Sample::new([1.0, 2.5]));
         let hosts = [HostTimes::quiet(), table()].map(Hosts).to_vec();
-        Measured { answer, hosts, ..Measured::nothing(Point::draw(1, Set::Simulator, number)) }
+        Measured { answer, hosts, took_s: 1.5, ..Measured::nothing(Point::draw(1, Set::Simulator, number)) }
     }
 
     fn open(path: &Path) -> Result<Journal, JournalError> {

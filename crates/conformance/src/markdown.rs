@@ -38,6 +38,9 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
         NARROW_SIMULATED * 100.0,
         runs * MOST,
     );
+    if let Some(minutes) = minutes(outcomes) {
+        let _ = write!(text, "\nMeasuring took {minutes} minutes.\n");
+    }
     let all = plan.draw().len();
     let open = all - outcomes.iter().filter(|outcome| missing(outcome, plan) == 0).count();
     if open > 0 {
@@ -50,6 +53,13 @@ fn page(plan: &Plan, host: &str, outcomes: &[&Outcome]) -> String {
         }
     }
     text
+}
+
+/// How long measuring took, where that is known of every point.
+fn minutes(outcomes: &[&Outcome]) -> Option<String> {
+    let seconds = outcomes.iter().map(|outcome| Some(outcome.measured.took_s).filter(|took_s| *took_s > 0.0));
+    let minutes = seconds.sum::<Option<f64>>()? / 60.0;
+    (minutes > 0.0).then(|| format!("{minutes:.0}"))
 }
 
 fn section(text: &mut String, set: Set, points: &[&Outcome]) {
@@ -270,5 +280,18 @@ mod tests {
                     not differ); intervals overlap or means are within 10 % in 1 of 1\n";
         assert!(text.contains(line), "{text}");
         assert!(text.contains("means are within 10 %: beyond is case-2, and the median of 7.5 %\n"), "{text}");
+    }
+
+    #[test]
+    fn what_measuring_took_is_told_once_it_is_known_of_every_point() {
+        let [mut first, mut second] =
+            [0, 1].map(|number| outcome(Set::Model, number, Answer::Gap("none".to_owned()), [1.0; 3], [1.0; 3]));
+        first.measured.took_s = 200.0;
+        let told =
+            |outcomes: [&Outcome; 2]| page(&Plan::default(), "a machine", &outcomes).contains("\nMeasuring took");
+        assert!(!told([&first, &second]));
+        second.measured.took_s = 280.0;
+        let text = page(&Plan::default(), "a machine", &[&first, &second]);
+        assert!(text.contains("\nMeasuring took 8 minutes.\n"), "{text}");
     }
 }

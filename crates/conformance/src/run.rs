@@ -9,7 +9,7 @@ use farhop_results::{Architecture, Gap, Sample};
 use farhop_scenario::{HostTimes, Scenario, ScenarioError, seeds};
 use farhop_units::Rate;
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Measured runs of a point whose loads say the same.
@@ -229,6 +229,7 @@ fn listens(outcome: &Outcome) -> bool {
 /// Measures more runs of an outcome, and beside them how long the hosts take.
 fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
     let Answer::Times(times) = &outcome.measured.answer else { return Ok(()) };
+    let begin = Instant::now();
     let (known, runs) = (runs_of(times), missing(outcome, plan));
     let scenario = outcome.point().scenario(plan.runs, plan.seed)?;
     let kernels = if listens(outcome) { Some(listen(outcome.point(), &scenario, runs)?) } else { None };
@@ -242,6 +243,7 @@ fn measure_more(outcome: &mut Outcome, plan: &Plan) -> Result<(), RunError> {
         hosts.extend([heard]);
         outcome.measured.hosts.push(Hosts(hosts.host_times()));
     }
+    outcome.measured.took_s += begin.elapsed().as_secs_f64();
     Ok(())
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+pub(super) const NO_TIME: &str = "no time in brackets such as [10/Oct/2000:13:55:36 -0700]";
+
 /// Reads a line of the Common Log Format; what follows does not matter.
 pub(super) fn parse_common(line: &str) -> Result<LogRecord, &'static str> {
     record(&mut Fields::of(line))
@@ -29,10 +31,10 @@ fn record(fields: &mut Fields<'_>) -> Result<LogRecord, &'static str> {
     let client = fields.word().ok_or("no client")?;
     fields.word().ok_or("no identity")?;
     // Names may have blanks in them.
-    if fields.before('[').ok_or("no time in brackets")?.is_empty() {
+    if fields.before('[').ok_or(NO_TIME)?.is_empty() {
         return Err("no user");
     }
-    let at = fields.between('[', ']').and_then(time).ok_or("no time in brackets")?;
+    let at = fields.between('[', ']').and_then(time).ok_or(NO_TIME)?;
     let request = fields.between('"', '"').ok_or("no request in quotes")?;
     let status = fields.word().and_then(status).ok_or("no status")?;
     let size = fields.word().ok_or("no number of bytes")?;
