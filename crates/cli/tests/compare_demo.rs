@@ -82,10 +82,9 @@ fn this_machines_hosts_are_listened_to_and_simulated() {
     let (table, told) = farhop(&[&["measure", "demo", "--host-times"], &twice[..], &link[..]].concat());
     let times = farhop_scenario::host_times::parse(&table).expect("a table");
     // A thousand full packets, every other one of them acknowledged at once, and each acknowledgement lets two go; then 28 objects, one by one; twice.
-    // Once would be 500; on a machine that has others' work to do a few packets come with the next one.
     let line = told.lines().find(|line| line.contains("answers of kernels")).expect("it is told what was heard");
     let counts: Vec<u32> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-    assert!(matches!(counts[..], [750..=10_000, 40..=56, 0, 40..=56]), "{told}");
+    assert!(matches!(counts[..], [1000..=10_000, 40..=56, 0, 40..=56]), "{told}");
     assert!(["\nclient\n", "\nserver\n"].iter().all(|programs| table.contains(programs)), "{table}");
     // They came every 2.4 ms: how long each takes is the machine's affair, but no time of a wire, and not what a quiet one takes.
     let after = |times: &farhop_scenario::HostTimes| {
