@@ -144,7 +144,7 @@ impl Document {
     /// Gives `value` for `key` precedence over the file.
     pub fn assign(&mut self, key: &str, value: &str) {
         self.entries.retain(|entry| entry.key != key);
-        let value = Typed::Text(value.to_owned());
+        let value = flat::typed_word(value);
         self.entries.push(Entry { key: key.to_owned(), value, origin: Origin::CommandLine });
     }
 
@@ -197,7 +197,7 @@ impl Document {
         parsed.map(Some).map_err(|error| self.refuse(key, error))
     }
 
-    /// The values of `key`, each read by `parse`; on the command line they are separated by commas. `None` if it is absent.
+    /// The values of `key`, each read by `parse`; on the command line they may be separated by commas. `None` if it is absent.
     ///
     /// # Errors
     /// `parse` refused a value, or the key does not hold a list.

@@ -1,5 +1,6 @@
 //! Scenario files as users write them: shipped ones, wrong ones, and the way back to text.
 
+use farhop_results::Architecture;
 use farhop_scenario::{ByteCounting, Dns, QueueLimit, Scenario, ScenarioError, Tls, open, parse, shipped};
 use farhop_units::{Bytes, Rate};
 use proptest::prelude::*;
@@ -65,6 +66,28 @@ fn extremes_read_back_too() {
         let scenario = open("demo", &assignments).unwrap_or_else(|error| panic!("{assignments:?}: {error}"));
         assert_eq!(parse("demo", &scenario.to_toml(), &[]).unwrap(), scenario);
     }
+}
+
+#[test]
+fn a_list_on_the_command_line_is_written_with_commas_or_as_in_a_file() {
+    let with = |value: &str| open("demo", &[format!("run.architectures={value}")]);
+    for value in ["direct,split", "direct, split", r#"["direct", "split"]"#, " [ 'direct','split', ] "] {
+        let architectures = with(value).unwrap_or_else(|error| panic!("{value}: {error}")).run.architectures;
+        assert_eq!(architectures, [Architecture::Direct, Architecture::Split], "{value}");
+    }
+    let refused = |value: &str| with(value).expect_err(value).to_string();
+    insta::assert_snapshot!(refused("[direct, split]"), @r#"
+    --set: run.architectures = "[direct, split]": unknown word; did you mean direct?
+      accepted: "direct", "split", "multiplexed", "rwbp", "prefetch-conventional", "prefetch-2013", "tunnel", "accelerated"
+    "#);
+    insta::assert_snapshot!(refused("[\"direct\", [\"split\"]]"), @r#"
+    --set: run.architectures: a nested list
+      accepted: a list, e.g. ["a", "b"]
+    "#);
+    insta::assert_snapshot!(refused("[]"), @r#"
+    --set: run.architectures = []: no architecture
+      accepted: at least one architecture, each once, e.g. ["direct", "accelerated"]
+    "#);
 }
 
 #[test]

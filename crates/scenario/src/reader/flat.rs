@@ -29,6 +29,12 @@ fn typed(item: &Item) -> Typed {
     }
 }
 
+/// A value of the command line, where a list may be written as in a file.
+pub(super) fn typed_word(text: &str) -> Typed {
+    let list = text.starts_with('[').then(|| text.parse().ok()).flatten().map(|value| typed(&Item::Value(value)));
+    list.unwrap_or_else(|| Typed::Text(text.to_owned()))
+}
+
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.value().clone()),
