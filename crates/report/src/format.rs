@@ -78,6 +78,12 @@ pub(crate) fn share(share: f64) -> String {
     if share.is_finite() { format!("{} %", three_digits(share * 100.0)) } else { "?".to_owned() }
 }
 
+/// Seconds more or less: +0.653, −6.041.
+pub(crate) fn more_seconds(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", seconds(value.abs()))
+}
+
 /// A difference as a share: +0.1 %, −12 %, 0 %.
 pub(crate) fn difference(share: f64) -> String {
     let percent = share * 100.0;
@@ -134,6 +140,7 @@ mod tests {
 
     #[test]
     fn differences_have_a_sign_unless_there_is_none() {
+        assert_eq!([-6.0412, 0.65329].map(more_seconds), ["−6.041", "+0.653"]);
         let told = [0.001, -0.0151, 0.17, -0.53, 0.0, 1e-6, f64::NAN].map(difference);
         assert_eq!(told, ["+0.1 %", "−1.5 %", "+17 %", "−53 %", "0 %", "0 %", "?"]);
     }

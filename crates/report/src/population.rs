@@ -1,13 +1,21 @@
 //! Many response times of one row: pages and objects of users, or requests of a log; and how what they met is distributed.
 
 use crate::{comparison, format};
-use farhop_results::{Distribution, Quantity, RequestTimes, Results, Row, UserTimes};
+use farhop_results::{Difference, Distribution, Quantity, RequestTimes, Results, Row, UserTimes};
 
 /// Headings of [`lines`].
 pub(crate) const HEADINGS: [&str; 7] = ["architecture", "source", "what", "count", "p50, s", "p95, s", "mean, s"];
 
 /// Headings of [`spread`].
 pub(crate) const SPREAD_HEADINGS: [&str; 8] = ["architecture", "source", "what", "p5", "p50", "p95", "mean", "most"];
+
+/// Headings of [`difference`].
+pub(crate) const DIFFERENCE_HEADINGS: [&str; 6] =
+    ["architecture", "source", "compared with", "pairs", "difference of means, s", "unpaired, s"];
+
+/// What [`DIFFERENCE_HEADINGS`] mean.
+pub(crate) const DIFFERENCES: &str = "Differences, run by run with the same random numbers through all architectures: ± is the 95 % confidence interval of \
+     paired differences, unpaired what it would be with random numbers of each one's own";
 
 const FIRST_BYTES: &str = "first bytes";
 
@@ -102,6 +110,14 @@ pub(crate) fn lines<'a>(row: &'a Row, times: &'a [Times]) -> impl Iterator<Item 
         let name = comparison::name(row.architecture, Some(row.state));
         [name, row.source.to_string(), times.what.to_owned(), times.count.to_string(), p50, p95, mean + &error]
     })
+}
+
+/// The line of a difference: of what, from what, in how many pairs, the mean with its interval, and the interval without pairs.
+pub(crate) fn difference(difference: &Difference) -> [String; 6] {
+    let Difference { architecture, from, source, runs, mean_s, mean_error_s, unpaired_error_s } = *difference;
+    let [paired, unpaired] = [mean_error_s, unpaired_error_s].map(|error| format!("± {}", format::seconds(error)));
+    let mean = format!("{} {paired}", format::more_seconds(mean_s));
+    [architecture.to_string(), source.to_string(), from.to_string(), runs.to_string(), mean, unpaired]
 }
 
 /// How many pages or requests were not complete when time was up; nothing if all were.

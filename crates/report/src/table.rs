@@ -52,7 +52,22 @@ fn population_text(results: &Results) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let unfinished = population::unfinished(results).map(|text| wrap(&text, "    ")).unwrap_or_default();
-    format!("\n{}:\n{}\n{unfinished}", population::title(results), table.trim_fmt())
+    let differences = differences_text(results);
+    format!("\n{}:\n{}\n{unfinished}{differences}", population::title(results), table.trim_fmt())
+}
+
+/// How much longer they waited than through the first architecture; nothing of one alone.
+fn differences_text(results: &Results) -> String {
+    if results.differences.is_empty() {
+        return String::new();
+    }
+    let mut table = ruled();
+    table.set_header(population::DIFFERENCE_HEADINGS);
+    table.add_rows(results.differences.iter().map(population::difference));
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("\n{}{}\n", wrap(&format!("{}:", population::DIFFERENCES), ""), table.trim_fmt())
 }
 
 /// A table with rules above, below and under its header, as wide as a terminal.

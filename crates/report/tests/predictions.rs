@@ -5,7 +5,7 @@ mod predictions;
 mod sample;
 
 use farhop_report::{grid_csv, grid_html, grid_table, html, table};
-use farhop_results::{Architecture, Grid, GridPoint, RequestTimes};
+use farhop_results::{Architecture, Grid, GridPoint, RequestTimes, Results};
 use predictions::{grid, populations, predictions};
 
 /// What is between `start` and `end`, if both are there.
@@ -65,11 +65,24 @@ fn users_have_a_line_for_pages_objects_and_first_bytes() {
      accelerated, cold   simulated   first bytes    4821    0.275    1.633           0.466
     ───────────────────────────────────────────────────────────────────────────────────────
     pages not complete when the measured time ended: direct 3 (simulated), rwbp 1 (simulated)
+
+    Differences, run by run with the same random numbers through all architectures: ± is the 95 %
+    confidence interval of paired differences, unpaired what it would be with random numbers of each
+    one's own:
+    ─────────────────────────────────────────────────────────────────────────────────────────
+     architecture   source      compared with   pairs   difference of means, s   unpaired, s
+    ─────────────────────────────────────────────────────────────────────────────────────────
+     rwbp           simulated   direct              3           −1.310 ± 0.066       ± 0.554
+     accelerated    simulated   direct              3           −2.390 ± 0.212       ± 0.555
+    ─────────────────────────────────────────────────────────────────────────────────────────
     ");
     let page = html(&populations());
     assert!(page.contains("Half of the users' pages load within <b class=\"a-accelerated\">1.100 s</b>"));
     assert!(page.contains("median 3.100 s, mean 4.020 s, 95th percentile 9.400 s"));
     assert!(page.contains("href=\"#users\"") && !html(&predictions()).contains("href=\"#users\""));
+    assert!(page.contains("<h3>Differences</h3>") && page.contains("<td>−1.310 ± 0.066</td>"), "{page}");
+    let alone = Results { differences: Vec::new(), ..populations() };
+    assert!(!html(&alone).contains("Differences") && !table(&alone).contains("Differences"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Run manifest, rows and events, with their readers and writers.
 
 pub mod capture;
+mod difference;
 mod distribution;
 mod grid;
 pub mod packet_log;
@@ -12,6 +13,7 @@ mod series;
 mod summary;
 mod words;
 
+pub use difference::Difference;
 pub use distribution::{Distribution, Quantity, cumulative};
 pub use grid::{Grid, GridPoint};
 pub use prediction::{Rank, Wait, Waiting, is_benefit};

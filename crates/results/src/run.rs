@@ -1,6 +1,6 @@
 //! What a run leaves behind: rows for the table, loads for the waterfalls, a manifest to repeat it.
 
-use crate::{Architecture, CacheState, Distribution, Grid, Rank, Source, TraceSeries, Wait};
+use crate::{Architecture, CacheState, Difference, Distribution, Grid, Rank, Source, TraceSeries, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Everything one command found out about one scenario; what `--json` prints.
@@ -21,6 +21,9 @@ pub struct Results {
     /// The distributions behind rows of users or of a log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
+    /// How much longer users or a log waited through each further architecture than through the first, if that was simulated several times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
     /// What the formulas say of the page's bytes as one TCP transfer, if they were asked.
     #[serde(flatten)]
     pub transfer: Option<TransferPrediction>,

@@ -52,10 +52,25 @@ impl Sample {
 
     /// Half the width of the mean's 95 % confidence interval, by Student's t; none of fewer than two values.
     pub fn mean_error(&self) -> Option<f64> {
-        let (mean, n) = (self.mean()?, count(&self.0));
-        let freedom = self.0.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
-        let variance = self.0.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count(&self.0[1..]);
-        Some(student_t(freedom) * (variance / n).sqrt())
+        Some(student_t(self.freedom()?) * self.mean_variance()?.sqrt())
+    }
+
+    /// The same of the difference between this mean and another, of values that are independent of these; none of fewer than two values of either.
+    pub fn difference_error(&self, other: &Self) -> Option<f64> {
+        let freedom = self.freedom()? + other.freedom()?;
+        Some(student_t(freedom) * (self.mean_variance()? + other.mean_variance()?).sqrt())
+    }
+
+    /// Degrees of freedom of the variance.
+    fn freedom(&self) -> Option<usize> {
+        self.0.len().checked_sub(1).filter(|freedom| *freedom > 0)
+    }
+
+    /// Variance of the mean, as the values tell it.
+    fn mean_variance(&self) -> Option<f64> {
+        let (mean, others) = (self.mean()?, self.0.get(1..).filter(|others| !others.is_empty())?);
+        let squares = self.0.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
+        Some(squares / count(others) / count(&self.0))
     }
 }
 
@@ -107,6 +122,14 @@ mod tests {
         let error = of(&[1.0, 2.0, 3.0]).mean_error().expect("three values");
         assert!((error - 4.3027 / 3.0_f64.sqrt()).abs() < 1e-4, "{error}");
         assert_eq!(of(&[1.0]).mean_error(), None);
+    }
+
+    #[test]
+    fn a_difference_of_independent_means_has_the_scatter_of_both() {
+        // Variances of the means 1/3 and 4/2 = 2, t = 3.1824 with three degrees of freedom.
+        let error = of(&[1.0, 2.0, 3.0]).difference_error(&of(&[5.0, 5.0 + 8.0_f64.sqrt()])).expect("there are enough");
+        assert!((error - 3.1824 * (1.0_f64 / 3.0 + 2.0).sqrt()).abs() < 1e-4, "{error}");
+        assert_eq!(of(&[1.0, 2.0]).difference_error(&of(&[1.0])), None);
     }
 
     #[test]

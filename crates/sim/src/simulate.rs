@@ -10,7 +10,7 @@ use crate::replications::{self, Plan, Replicated, Watch};
 use crate::report;
 use crate::trace::{Slot, TraceFiles, TraceSummary, Tracer};
 use farhop_link::{Access, Cfdama, ChannelConfig, DirectionConfig, Jitter, Outages, Requests};
-use farhop_results::{Architecture, Distribution, Gap, Load, Row, Source};
+use farhop_results::{Architecture, Difference, Distribution, Gap, Load, Row, Source};
 use farhop_scenario::{HttpVersion, Log, Scenario, Users, seeds};
 use farhop_tcp::Profile;
 use std::time::Duration;
@@ -26,6 +26,8 @@ pub struct Simulation {
     pub loads: Vec<Load>,
     /// The distributions behind the rows of users or of a log.
     pub distributions: Vec<Distribution>,
+    /// How much longer pages or requests took through each further architecture than through the first that was simulated, if all were several times.
+    pub differences: Vec<Difference>,
     /// What users met, for every row that has users.
     pub populations: Vec<Population>,
     /// Events handled; with a trace there are more of them.
@@ -87,9 +89,12 @@ fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn Fn
     };
     match (&scenario.log, &scenario.users) {
         (Some(log), _) => {
-            for (of, found) in equally(tasks, |task, runs| task.replay(log, runs, heard)) {
+            let all = equally(tasks, |task, runs| task.replay(log, runs, heard));
+            let differences = differences(&all, Replayed::mean);
+            for (of, found) in all {
                 add(of, found.and_then(|(task, all)| task.tell_of_log(log, &all)));
             }
+            simulation.compare(differences);
         }
         (None, None) => {
             for (of, found) in equally(tasks, |task, runs| task.load(runs, heard)) {
@@ -97,9 +102,12 @@ fn simulate_and(scenario: &Scenario, seed: u64, trace: &Slot, heard: &mut dyn Fn
             }
         }
         (None, Some(users)) => {
-            for (of, found) in equally(tasks, |task, runs| task.populate(users, runs, heard)) {
+            let all = equally(tasks, |task, runs| task.populate(users, runs, heard));
+            let differences = differences(&all, Replication::mean);
+            for (of, found) in all {
                 add(of, found.map(|(task, replications)| task.tell_of_users(users, &replications)));
             }
+            simulation.compare(differences);
         }
     }
     simulation
@@ -111,12 +119,15 @@ type Runs<T> = (Vec<T>, Option<u32>);
 /// An architecture and what its runs gave.
 type Done<'a, T> = (Task<'a>, Vec<T>);
 
+/// What came of each architecture.
+type Found<'a, T> = Vec<(Architecture, Result<Done<'a, T>, SimError>)>;
+
 /// Does something `of` each architecture, as often with all of them as with the one that needs most, so that their differences are not those of other
 /// runs.
 fn equally<'a, T>(
     tasks: impl Iterator<Item = (Architecture, Result<Task<'a>, SimError>)>,
     mut of: impl FnMut(&Task<'a>, Runs<T>) -> Result<Vec<T>, SimError>,
-) -> Vec<(Architecture, Result<Done<'a, T>, SimError>)> {
+) -> Found<'a, T> {
     let mut first = |task: Task<'a>| {
         let all = of(&task, (Vec::new(), None))?;
         Ok((task, all))
@@ -133,11 +144,26 @@ fn equally<'a, T>(
     found.into_iter().map(|(name, found)| (name, found.and_then(&mut more))).collect()
 }
 
+/// The differences of all architectures from the first one that gave anything, run by run.
+fn differences<T>(found: &Found<'_, T>, mean: impl Fn(&T) -> Option<f64>) -> Vec<Difference> {
+    let done = found.iter().filter_map(|(name, found)| Some((*name, &found.as_ref().ok()?.1)));
+    let mut means = done.map(|(name, all)| (name, all.iter().map(&mean).collect::<Vec<_>>()));
+    let Some((first, others)) = means.next() else { return Vec::new() };
+    means.filter_map(|(name, means)| Difference::of((name, &means), (first, &others), Source::Simulated)).collect()
+}
+
 impl Simulation {
     /// Nothing but what it cost: events and hops of each run.
     fn that_cost(runs: impl Iterator<Item = (u64, u64)>) -> Self {
         let (event_count, packet_hops) = runs.fold((0, 0), |(events, hops), run| (events + run.0, hops + run.1));
         Self { event_count, packet_hops, ..Self::default() }
+    }
+
+    /// Tells the differences between those that have a row.
+    fn compare(&mut self, differences: Vec<Difference>) {
+        let has_row = |architecture| self.rows.iter().any(|row| row.architecture == architecture);
+        let told = differences.into_iter().filter(|one| has_row(one.architecture) && has_row(one.from));
+        self.differences = told.collect();
     }
 
     /// Adds what was found of another architecture.

@@ -2,7 +2,7 @@
 
 mod opening;
 
-use farhop_results::{Architecture, Row};
+use farhop_results::{Architecture, Row, Source};
 use farhop_scenario::{Object, Page, Reference};
 use farhop_sim::{Simulation, simulate};
 use farhop_units::Bytes;
@@ -311,6 +311,34 @@ fn users_see_the_same_pages_through_every_architecture() {
     assert_eq!(simulate(&scenario("rwbp-128", &larger), 5).rows, simulation.rows);
     // As many pages as the faster loads leave time for.
     assert!(split.count >= direct.count && split.count < direct.count * 5 / 4);
+}
+
+#[test]
+fn common_random_numbers_make_differences_certain() {
+    let assignments = [
+        "users.model=zhou-2004",
+        "users.duration=5 min",
+        "users.warm_up=0 s",
+        "run.runs=8",
+        "access.terminals=8",
+        "access.scheme=dedicated",
+        "run.architectures=direct,split,multiplexed",
+    ];
+    let simulation = simulate(&scenario("rwbp-128", &assignments), 5);
+    let [split, shared] = simulation.differences[..] else { panic!("{:?}", simulation.differences) };
+    assert_eq!([split.architecture, shared.architecture], [Architecture::Split, Architecture::Multiplexed]);
+    for one in [split, shared] {
+        assert_eq!((one.from, one.source, one.runs), (Architecture::Direct, Source::Simulated, 8));
+        let mean = |of| row(&simulation, of).users.expect("users have times").page_load_mean_s;
+        let of_means = mean(one.architecture) - mean(one.from);
+        // Replications count alike there, and pages here.
+        assert!((one.mean_s - of_means).abs() < 0.1 * of_means.abs(), "{one:?} {of_means}");
+        assert!(one.mean_s < -one.mean_error_s && one.mean_error_s < one.unpaired_error_s / 2.0, "{one:?}");
+    }
+    let alone = [&assignments[..], &["run.architectures=direct"]].concat();
+    assert_eq!(simulate(&scenario("rwbp-128", &alone), 5).differences, []);
+    let once = [&assignments[..], &["run.runs=1"]].concat();
+    assert_eq!(simulate(&scenario("rwbp-128", &once), 5).differences, []);
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(super) fn nothing_yet(scenario: &Scenario, changes: &Changes) -> Results {
         gaps: Vec::new(),
         loads: Vec::new(),
         distributions: Vec::new(),
+        differences: Vec::new(),
         transfer: None,
         simulation: None,
         ranking: Vec::new(),
@@ -149,6 +150,7 @@ impl Session {
         self.results.gaps.extend(simulation.gaps);
         self.results.loads.extend(simulation.loads);
         self.results.distributions.extend(simulation.distributions);
+        self.results.differences = simulation.differences;
         self.results.simulation = Some(SimulationCost {
             event_count: simulation.event_count,
             packet_hops: simulation.packet_hops,

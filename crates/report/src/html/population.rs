@@ -5,7 +5,10 @@ use super::markup::{class, put};
 use super::plot::{self, Look, Plot, Shape};
 use super::span::Spread;
 use super::waterfall::{grid_lines, tick_labels};
-use crate::population::{HEADINGS, SPREAD_HEADINGS, Times, lines, of_wholes, rows, spread, title, unfinished};
+use crate::population::{
+    DIFFERENCE_HEADINGS, DIFFERENCES, HEADINGS, SPREAD_HEADINGS, Times, difference, lines, of_wholes, rows, spread,
+    title, unfinished,
+};
 use crate::{comparison, format};
 use farhop_results::{Architecture, Results, Row};
 
@@ -33,6 +36,7 @@ pub(crate) fn population(results: &Results) -> String {
     }
     put(&mut out, format_args!("<span></span>{}</div></figure>\n", tick_labels(axis, 14)));
     put_table(&mut out, results);
+    put_differences(&mut out, results);
     put_curves(&mut out, results);
     put_spread(&mut out, results);
     out.push_str("</section>\n");
@@ -67,6 +71,16 @@ fn put_table(out: &mut String, results: &Results) {
     if let Some(text) = unfinished(results) {
         put(out, format_args!("<p class=\"soft\">{text}.</p>\n"));
     }
+}
+
+/// How much longer they waited than through the first architecture.
+fn put_differences(out: &mut String, results: &Results) {
+    if results.differences.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Differences</h3>\n");
+    let lines = results.differences.iter().map(|one| (one.architecture, difference(one)));
+    put_lines(out, &format!("{DIFFERENCES}."), DIFFERENCE_HEADINGS, lines);
 }
 
 /// A table with a line for each architecture and kind.

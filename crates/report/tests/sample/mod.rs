@@ -55,6 +55,7 @@ pub(crate) fn results() -> Results {
         gaps: gaps(),
         loads: Vec::new(),
         distributions: Vec::new(),
+        differences: Vec::new(),
         transfer: Some(TransferPrediction {
             tcp_throughput_bit_s: Some(3.2e6),
             saturation_window_segments: Some(4168.7),

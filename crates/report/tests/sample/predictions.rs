@@ -1,8 +1,8 @@
 //! Made-up predictions: what pages wait for, a ranking, users' pages, and a grid.
 
 use farhop_results::{
-    Architecture, CacheState, Distribution, Gap, Grid, GridPoint, Peaks, Quantity, Rank, Results, Row, Source,
-    UserTimes, Wait, Waiting,
+    Architecture, CacheState, Difference, Distribution, Gap, Grid, GridPoint, Peaks, Quantity, Rank, Results, Row,
+    Source, UserTimes, Wait, Waiting,
 };
 
 /// Two predicted rows with their waits, and the ranking of both.
@@ -77,6 +77,13 @@ pub(crate) fn populations() -> Results {
     .collect();
     results.distributions =
         results.rows.iter().flat_map(|row| distributions(row.architecture, row.page_load_s)).collect();
+    let means = |of: &[f64]| of.iter().map(|mean| Some(*mean)).collect::<Vec<_>>();
+    let direct = (Architecture::Direct, &*means(&[3.8, 4.3, 3.96]));
+    let others = [(Architecture::Rwbp, [2.5, 2.96, 2.67]), (Architecture::Accelerated, [1.5, 1.9, 1.49])];
+    results.differences = others
+        .into_iter()
+        .filter_map(|(of, others)| Difference::of((of, &means(&others)), direct, Source::Simulated))
+        .collect();
     results
 }
 
