@@ -110,7 +110,7 @@ fn what_users_met_is_shown_as_distributions() {
 
 #[test]
 fn the_requests_of_a_log_have_lines() {
-    let mut results = populations();
+    let mut results = Results { differences: Vec::new(), ..populations() };
     results.rows.truncate(1);
     results.rows[0].users = None;
     results.rows[0].log = Some(RequestTimes {
