@@ -91,6 +91,8 @@ pub struct Endpoint {
     in_burst: bool,
     /// It hears what has arrived while its program wrote.
     hears: bool,
+    /// [`Sender::keeps_pace`], here because a sender that rests is mostly elsewhere than in the cache.
+    keeps_pace: bool,
     receiver: Receiver,
     sender: Sender,
     /// When its program runs, if that is known.
@@ -116,6 +118,7 @@ impl Endpoint {
     /// If `config`'s segments carry nothing, or 4 GiB.
     pub fn listen(config: &TcpConfig) -> Result<Self, TcpError> {
         let (sender, receiver) = (Sender::new(config)?, Receiver::new(config));
+        let keeps_pace = sender.keeps_pace();
         let outputs = VecDeque::new();
         let (wants_ecn, ecn, connected, closed) = (config.ecn, false, false, false);
         let (answering, program_runs, due) = (None, None, None);
@@ -130,6 +133,7 @@ impl Endpoint {
             rests: false,
             in_burst: false,
             hears: false,
+            keeps_pace,
             answering,
             program_runs,
             due,
@@ -348,23 +352,23 @@ impl Endpoint {
     }
 
     /// Asks memory for what a segment needs that arrives; the first line of the endpoint is known. Whoever has thousands of endpoints does that
-    /// for several first. Returns whether [`Endpoint::look_at_sent`] finds more to ask for, in what this has asked for.
+    /// for several first. If the end `will_write`, its sender does not go on resting. Returns whether [`Endpoint::look_at_sent`] finds more to ask
+    /// for, in what this has asked for.
     #[inline]
-    pub fn look_at(&self) -> bool {
+    pub fn look_at(&self, will_write: bool) -> bool {
         self.receiver.look_at();
         self.sender.look_at();
-        if !self.rests {
+        let is_busy = will_write || !self.rests;
+        if is_busy {
             self.sender.look_at_rest();
         }
-        !self.rests
+        is_busy
     }
 
-    /// Asks memory for what an acknowledgement needs beyond that.
+    /// Asks memory for what an acknowledgement needs beyond that, or writing something.
     #[inline]
     pub fn look_at_sent(&self) {
-        if !self.rests {
-            self.sender.look_at_sent();
-        }
+        self.sender.look_at_sent();
     }
 
     /// The congestion window.
@@ -448,7 +452,9 @@ impl Endpoint {
     /// A segment that is nothing but an acknowledgement.
     fn acknowledge(&mut self, now: Instant) {
         self.transmit(now, Piece { sequence: self.sender.next, ..Piece::default() });
-        self.sender.pacer.begin(now);
+        if self.keeps_pace {
+            self.sender.pacer.begin(now);
+        }
     }
 
     fn set_due(&mut self) {

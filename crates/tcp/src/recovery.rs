@@ -339,7 +339,7 @@ impl Sender {
         (self.reduction, self.announce_reduction) = (None, true);
         self.needless.frto = self.behavior.undo && (!repairing || self.timeouts > 0);
         self.new_first = false;
-        self.timeouts += 1;
+        self.timeouts = self.timeouts.saturating_add(1);
         self.recover = self.next;
         self.phase = Phase::Loss;
     }

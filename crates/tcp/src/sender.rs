@@ -34,13 +34,11 @@ use std::time::Duration;
 pub(crate) struct Sender {
     // What few segments need, in the receiver's last line of the cache.
     pub(crate) pacer: Pacer,
+    /// When a probe is due though one was sent whose answer is outstanding.
+    pub(crate) next_probe: Option<Instant>,
     pub(crate) handshake_losses: u32,
     /// Of these, those that do not double the timeout.
     pub(crate) linear_timeouts: u32,
-    /// Timeouts since SND.UNA has moved.
-    pub(crate) timeouts: u32,
-    /// Probes of a closed window without an answer.
-    pub(crate) closed_probes: u32,
     // What all need.
     /// SND.UNA and SND.NXT.
     pub(crate) unacknowledged: Sequence,
@@ -82,6 +80,9 @@ pub(crate) struct Sender {
     pub(crate) has_programs: bool,
     /// After a pause the rest of a burst is behind its first segment.
     pub(crate) spaces_bursts: bool,
+    /// Timeouts since SND.UNA has moved, and probes of a closed window without an answer.
+    pub(crate) timeouts: u16,
+    pub(crate) closed_probes: u16,
     pub(crate) scoreboard: Scoreboard,
     /// `None` holds everything.
     pub(crate) buffer: Option<SendBuffer>,
@@ -89,15 +90,13 @@ pub(crate) struct Sender {
     pub(crate) recover: Sequence,
     /// Duplicate acknowledgements without SACK: each says that one segment has left the network.
     pub(crate) duplicates: u64,
+    pub(crate) initial_window: Bytes,
     pub(crate) rtt: RttEstimator,
     pub(crate) usage: WindowUsage,
     /// With the clock of the host.
     pub(crate) timers: Timers,
     pub(crate) reduction: Option<RateReduction>,
-    pub(crate) initial_window: Bytes,
     // What is needed where something is lost, or hosts take their time.
-    /// When a probe is due though one was sent whose answer is outstanding.
-    pub(crate) next_probe: Option<Instant>,
     pub(crate) needless: Needless,
     pub(crate) reordering: Reordering,
     /// How long that takes each time, if it takes any.
@@ -178,11 +177,9 @@ impl Sender {
 
     /// Asks memory for what acknowledgements need of it beyond that, if there is something to be acknowledged.
     pub(crate) fn look_at_sent(&self) {
-        if !self.scoreboard.is_empty() {
-            look_at(&self.usage);
-            self.rtt.look_at_samples();
-            self.scoreboard.look_at_sent();
-        }
+        look_at(&self.usage);
+        self.rtt.look_at_samples();
+        self.scoreboard.look_at_sent();
     }
 
     /// From now on the SYN may go out.
@@ -424,8 +421,10 @@ impl Sender {
     }
 
     fn transmit_new(&mut self, now: Instant) -> Option<Piece> {
-        let mut piece = self.next_new(now)?;
-        if piece.payload > Bytes::ZERO {
+        // Copied as a whole its flags would be read as one word just after they were written one by one, for which processors wait.
+        let Piece { sequence, payload, syn, fin, push, .. } = self.next_new(now)?;
+        let mut piece = Piece { sequence, payload, syn, fin, push, ..Piece::default() };
+        if payload > Bytes::ZERO {
             if self.scoreboard.is_empty() {
                 let starved = self.scoreboard.rate.as_ref().is_some_and(|rate| rate.is_starved());
                 self.congestion.on_restart(now, self.usage.idle(now), starved);
@@ -497,7 +496,13 @@ impl Sender {
 
     /// How long the pace holds back what is to leave next (tcp_pacing_delay()).
     pub(crate) fn held_back(&self, now: Instant) -> Duration {
-        self.pacer.wait(now).map_or(Duration::ZERO, |at| at.since(now))
+        let wait = if self.keeps_pace() { self.pacer.wait(now) } else { None };
+        wait.map_or(Duration::ZERO, |at| at.since(now))
+    }
+
+    /// Whether anybody asks when the next segment might leave, or might have left: where nobody does, memory is not asked for the pacer either.
+    pub(crate) fn keeps_pace(&self) -> bool {
+        self.behavior.batches || self.congestion.models_the_path()
     }
 
     /// When the first of the timers runs out.
@@ -530,7 +535,7 @@ impl Sender {
     /// RFC 9293 §3.8.6.1: sends what little the window takes, or else asks for it.
     fn probe_closed_window(&mut self) {
         self.window_timer = None;
-        self.closed_probes += 1;
+        self.closed_probes = self.closed_probes.saturating_add(1);
         self.unsettled = true;
         self.repeat_now = self.window_edge > self.next;
         self.probe_window = !self.repeat_now;

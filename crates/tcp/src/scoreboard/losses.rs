@@ -21,7 +21,7 @@ impl Scoreboard {
     /// RFC 6675 §4, IsLost: what was sent once and has `threshold` segments behind it that have arrived is lost.
     pub(crate) fn lose_passed(&mut self, threshold: u64) {
         let mut index = self.index(self.counted);
-        while (self.sacked - self.counted_sacked) as u64 >= threshold {
+        while u64::from(self.sacked - self.counted_sacked) >= threshold {
             let Some(sent) = self.sent.get(index) else { break };
             match sent.fate {
                 Fate::Sacked => self.counted_sacked += 1,
@@ -155,7 +155,7 @@ impl Scoreboard {
                 sent.fate = Fate::InFlight;
                 let (payload, again) = (sent.payload(), sent.again);
                 self.in_flight += self.charge(payload);
-                self.repeated += usize::from(again);
+                self.repeated += u32::from(again);
             }
         }
         self.lost = 0;

@@ -38,23 +38,25 @@ pub(crate) struct Scoreboard {
     transmissions: u64,
     /// All that was ever found lost.
     total_lost: Bytes,
-    sacked: usize,
+    sacked: u32,
     /// Repetitions on the way.
-    repeated: usize,
+    repeated: u32,
     /// RFC 6675's rule has judged every segment before this one, and that many of those had arrived.
     counted: u64,
-    counted_sacked: usize,
-    delivered: Option<Delivery>,
-    least_rtt: Duration,
-    /// The furthest number known to have arrived, and by how many bytes it was beyond something that came later without being repeated.
-    furthest: Sequence,
-    displacement: Bytes,
-    /// What was sent again, in the order of sending; entries that no longer hold are skipped.
-    repeats: VecDeque<Repeat>,
-    /// Segments that are the last of a packet in the host's memory.
-    packet_ends: u32,
+    counted_sacked: u32,
     /// Segments found lost and not known to have arrived since.
     holes: u32,
+    /// Segments that are the last of a packet in the host's memory.
+    packet_ends: u32,
+    delivered: Option<Delivery>,
+    /// The furthest number known to have arrived.
+    furthest: Sequence,
+    /// What was sent again, in the order of sending; entries that no longer hold are skipped.
+    repeats: VecDeque<Repeat>,
+    // What is needed where something is lost or overtaken, or times are short.
+    /// By how many bytes the furthest number was beyond something that came later without being repeated.
+    displacement: Bytes,
+    least_rtt: Duration,
     /// RACK has judged every segment before this one as it was first sent.
     judged: u64,
     /// No segment before this one is lost.
@@ -116,9 +118,8 @@ impl Scoreboard {
     pub(crate) fn look_at_sent(&self) {
         look_at(&self.unit);
         look_at(&self.delivered);
-        look_at(&self.repeats);
-        // Mostly two are acknowledged at once.
-        [self.sent.front(), self.sent.get(1), self.sent.back()].into_iter().flatten().for_each(look_at);
+        // Mostly two are acknowledged at once, which the third tells; the second is beside one of them.
+        [self.sent.front(), self.sent.get(2), self.sent.back()].into_iter().flatten().for_each(look_at);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -137,7 +138,7 @@ impl Scoreboard {
 
     /// Segments that arrived out of order.
     pub(crate) fn sacked(&self) -> usize {
-        self.sacked
+        self.sacked as usize
     }
 
     /// Segments thought lost and not sent again since.
@@ -157,7 +158,7 @@ impl Scoreboard {
 
     /// Repetitions that are on the way.
     pub(crate) fn repeated(&self) -> usize {
-        self.repeated
+        self.repeated as usize
     }
 
     /// Whether something sent again is on the way, or the first segment ever was (tcp_any_retrans_done()).
@@ -207,7 +208,7 @@ impl Scoreboard {
             covered.repetition |= sent.again;
             if sent.fate == Fate::Sacked {
                 self.sacked -= 1;
-                self.counted_sacked -= usize::from(self.counted >= self.first);
+                self.counted_sacked -= u32::from(self.counted >= self.first);
             } else {
                 self.leave(&sent);
                 if !sent.again {
@@ -235,7 +236,7 @@ impl Scoreboard {
         match sent.fate {
             Fate::InFlight => {
                 self.in_flight -= self.charge(sent.payload());
-                self.repeated -= usize::from(sent.again);
+                self.repeated -= u32::from(sent.again);
             }
             Fate::Lost => self.lost -= 1,
             Fate::Sacked => self.sacked -= 1,
@@ -325,7 +326,7 @@ impl Scoreboard {
         self.sent[index].set_hole(false);
         self.merge(index);
         self.sacked += 1;
-        self.counted_sacked += usize::from(self.first + (index as u64) < self.counted);
+        self.counted_sacked += u32::from(self.first + (index as u64) < self.counted);
         covered.sacked += 1;
         if !sent.again {
             SentTimes::note(&mut covered.selectively, sent.at);
