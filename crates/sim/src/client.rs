@@ -155,6 +155,7 @@ impl Client {
     #[inline]
     pub(crate) fn look_at(&self) {
         look_at(&self.browser);
+        look_at(&self.wish);
         look_at(&self.is_awake);
     }
 

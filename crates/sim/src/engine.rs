@@ -358,12 +358,12 @@ impl<E: Copy> EventQueue<E> {
             let (places, is_last) = chain.places(block);
             let next = self.next[block as usize];
             for place in places {
-                let entry = self.entries[place];
+                let entry = &self.entries[place];
                 if (entry.at ^ earliest) >> DIGITS[0] == 0 {
                     self.near.push(Key::new(entry.at, self.events.len()));
                     self.events.push(entry.event);
                 } else {
-                    self.insert(entry);
+                    self.insert(*entry);
                 }
             }
             self.free.push(block);

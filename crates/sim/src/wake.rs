@@ -22,6 +22,12 @@ impl Wake {
         due
     }
 
+    /// Whether the wake-up that counts is scheduled for a time before this, or none is.
+    #[inline]
+    pub(crate) fn is_before(&self, due: Instant) -> bool {
+        self.0.is_none_or(|wake| wake < due)
+    }
+
     /// A wake-up has come. Returns whether it is the one that counts, which comes late if what was due was past.
     #[inline]
     pub(crate) fn counts(&mut self, now: Instant) -> bool {

@@ -8,3 +8,13 @@ use prefetch_index::prefetch_index;
 pub fn look_at<T>(thing: &T) {
     prefetch_index(core::slice::from_ref(thing), 0);
 }
+
+/// The same of so many lines, the first of which has the first byte of `thing`; its size divides a line's.
+#[inline]
+pub fn look_at_lines<T>(thing: &T, lines: usize) {
+    let things = LINE / size_of::<T>();
+    (0..lines).for_each(|line| prefetch_index(core::slice::from_ref(thing), line * things));
+}
+
+/// Bytes in a line of the cache.
+const LINE: usize = 64;

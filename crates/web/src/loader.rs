@@ -284,16 +284,8 @@ impl Loader {
         }
     }
 
-    /// Asks memory for what is here: whoever has thousands of loaders does that before something happens to one, then asks for what a response
-    /// needs ([`Self::look_at_response`]).
-    pub fn look_at(&self) {
-        look_at(&self.objects);
-        look_at(&self.pools);
-        look_at(&self.connections);
-        look_at(&self.received);
-    }
-
-    /// Asks memory for what a response with `object` needs when it ends, which mostly is of the first host.
+    /// Asks memory for what a response with `object` needs when it ends, which mostly is of the first host: whoever has thousands of loaders
+    /// does that before something happens to one, when the loader itself is there.
     pub fn look_at_response(&self, object: usize) {
         self.objects.get(object).into_iter().for_each(look_at);
         self.pools.first().into_iter().for_each(|pool| look_at(&pool.up));

@@ -4,7 +4,6 @@ use super::lookup::Lookup;
 use super::message::{Exchange, Message, Owner};
 use super::quic::QuicEnd;
 use crate::network::Route;
-use crate::wake::Wake;
 use farhop_tcp::Endpoint;
 use farhop_units::{Bytes, Instant, look_at};
 use std::collections::VecDeque;
@@ -30,8 +29,6 @@ pub(super) enum Transport {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct End {
-    /// When a wake-up is scheduled, if one is.
-    pub(super) wake: Wake,
     pub(super) owner: Owner,
     /// The way of the leg.
     pub(super) route: Route,
@@ -45,6 +42,8 @@ pub(super) struct End {
     has_held: bool,
     /// Of what was written here, it is not decided of all what it is (`undecided`).
     decides: bool,
+    /// More is coming than the first (`others`).
+    has_others: bool,
     /// What is coming, less what has arrived, the first and those behind it (`others`): most often there is one, and it is better here than
     /// somewhere else in memory. Over QUIC streams say what is what.
     first: Option<Message>,
@@ -64,7 +63,6 @@ impl End {
     pub(super) fn new(route: Route, transport: Transport, owner: Owner) -> Self {
         Self {
             transport,
-            wake: Wake::default(),
             owner,
             route,
             in_flight: 0,
@@ -74,6 +72,7 @@ impl End {
             come: 0,
             awaited: 0,
             decides: false,
+            has_others: false,
             undecided: Bytes::ZERO,
             unread: Bytes::ZERO,
             has_arrived: false,
@@ -84,8 +83,14 @@ impl End {
     /// Asks memory for what is not the transport's, and for what tells which that is.
     #[inline]
     pub(super) fn look_at(&self) {
-        look_at(&self.wake);
+        self.look_at_own();
         look_at(&self.transport);
+    }
+
+    /// Asks memory for what is not the transport's.
+    #[inline]
+    pub(super) fn look_at_own(&self) {
+        look_at(&self.owner);
     }
 
     /// What the next bytes belong to that arrive.
@@ -112,6 +117,14 @@ impl End {
         }
     }
 
+    /// Whether nothing comes of waking it before something is due: nobody else waits for what it has to say.
+    #[inline]
+    pub(super) fn can_rest(&self) -> bool {
+        let is_at_an_end_of_the_chain =
+            matches!(self.owner, Owner::Browser { .. } | Owner::Origin { .. } | Owner::Nobody);
+        is_at_an_end_of_the_chain && matches!(self.transport, Transport::Tcp(_))
+    }
+
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.transport {
@@ -129,11 +142,12 @@ impl End {
             self.first = Some(message);
             return;
         };
-        let last = self.others.back_mut().unwrap_or(first);
+        let last = if self.has_others { self.others.back_mut().unwrap_or(first) } else { first };
         if last.exchange == message.exchange {
             last.bytes += message.bytes;
         } else {
             self.others.push_back(message);
+            self.has_others = true;
         }
     }
 
@@ -156,7 +170,12 @@ impl End {
         let part = Message { bytes: come, ..*first };
         (self.come, self.awaited) = (0, 0);
         if first.bytes == Bytes::ZERO {
-            self.first = self.others.pop_front();
+            self.first = None;
+            // Elsewhere in memory mostly nothing is.
+            if self.has_others {
+                self.first = self.others.pop_front();
+                self.has_others = !self.others.is_empty();
+            }
         }
         Some(part)
     }

@@ -6,9 +6,11 @@
 //!
 //! A leg whose two ends are closed, and of which nothing is on its way any more, makes room for another one.
 
+mod alarm;
 mod datagrams;
 mod end;
 mod hosts;
+mod looks;
 mod lookup;
 mod message;
 mod quic;
@@ -25,7 +27,7 @@ use crate::packet::Packet;
 use crate::slab::Slab;
 use crate::trace::SenderSight;
 use crate::trunk::{StationId, Trunk};
-use crate::wake::Wake;
+use alarm::Alarm;
 use end::{End, Transport};
 use farhop_scenario::Scenario;
 use farhop_tcp::{Endpoint, Output, TcpConfig};
@@ -55,6 +57,8 @@ struct Leg {
 #[derive(Debug)]
 pub(crate) struct Legs {
     legs: Slab<Leg>,
+    /// When their ends are woken.
+    alarms: Vec<[Alarm; 2]>,
     tcp: TcpConfig,
     quic: QuicConfig,
     hosts: Hosts,
@@ -84,10 +88,11 @@ impl Legs {
     pub(crate) fn new(scenario: &Scenario, (seed, from): (u64, Instant), clients: usize, trunk: Option<Trunk>) -> Self {
         let (tcp, quic) = (scenario.tcp.clone(), quic::config(scenario));
         let expected = clients.saturating_mul(scenario.http.connections).min(MOST_EXPECTED);
-        let (legs, memory) = (Slab::expecting(expected), Vec::new());
+        let (legs, alarms, memory) = (Slab::expecting(expected), Vec::with_capacity(expected), Vec::new());
         let hosts = Hosts::new(&tcp, seed);
         Self {
             legs,
+            alarms,
             tcp,
             quic,
             hosts,
@@ -122,7 +127,7 @@ impl Legs {
         let [near, far] = self.transports(now, (route, protocol), tcp)?;
         let ends = [End::new(route, near, owners[0]), End::new(route, far, owners[1])];
         let is_session = matches!(owners[1], Owner::Origin { .. });
-        let leg = self.legs.insert(Leg { ends, is_over: false, number: self.opened, is_session });
+        let leg = self.insert(Leg { ends, is_over: false, number: self.opened, is_session });
         self.opened += 1;
         self.sessions += usize::from(is_session);
         if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk)
@@ -169,7 +174,17 @@ impl Legs {
         let (ends, number) = ([end(), end()], self.opened);
         self.opened += 1;
         self.ways += 1;
-        self.legs.insert(Leg { ends, is_over: false, number, is_session: false })
+        self.insert(Leg { ends, is_over: false, number, is_session: false })
+    }
+
+    /// Finds a place for a leg, whose ends nothing wakes yet.
+    fn insert(&mut self, leg: Leg) -> u32 {
+        let leg = self.legs.insert(leg);
+        if self.alarms.len() <= leg as usize {
+            self.alarms.resize(leg as usize + 1, <[Alarm; 2]>::default());
+        }
+        self.alarms[leg as usize] = <[Alarm; 2]>::default();
+        leg
     }
 
     /// The station of the trunk that is with an end, if the leg is a flow of it or carries it.
@@ -187,10 +202,10 @@ impl Legs {
 
     /// A leg is a connection of the trunk from now on.
     pub(crate) fn give_to_trunk(&mut self, leg: u32, connection: u32) {
-        for end in &mut self.legs[leg].ends {
-            end.owner = Owner::Trunk { connection };
+        for side in [Side::Near, Side::Far] {
+            self.give_to(leg, side, Owner::Trunk { connection });
             // What waits is in the stations' buffers.
-            if let Transport::Tcp(endpoint) = &mut end.transport {
+            if let Transport::Tcp(endpoint) = &mut self.end(leg, side).transport {
                 endpoint.take_everything();
             }
         }
@@ -287,14 +302,22 @@ impl Legs {
 
     /// One end is nobody's from now on, and is closed.
     pub(crate) fn abandon(&mut self, now: Instant, leg: u32, side: Side) {
-        self.end(leg, side).owner = Owner::Nobody;
+        self.give_to(leg, side, Owner::Nobody);
         self.close(now, leg, side);
     }
 
     /// The far end of one leg and the near end of the next pass on to each other from now on.
     pub(crate) fn join(&mut self, before: u32, after: u32) {
-        self.end(before, Side::Far).owner = Owner::Relay { peer: after };
-        self.end(after, Side::Near).owner = Owner::Relay { peer: before };
+        self.give_to(before, Side::Far, Owner::Relay { peer: after });
+        self.give_to(after, Side::Near, Owner::Relay { peer: before });
+    }
+
+    /// An end has another owner from now on, who may wait for what it has to say, or not.
+    fn give_to(&mut self, leg: u32, side: Side, owner: Owner) {
+        let end = self.end(leg, side);
+        end.owner = owner;
+        let (due, can_rest) = (end.next_timeout(), end.can_rest());
+        self.alarm(leg, side).note(due, can_rest);
     }
 
     pub(crate) fn owner(&self, leg: u32, side: Side) -> Owner {
@@ -316,33 +339,6 @@ impl Legs {
             Transport::Tcp(endpoint) => Some(endpoint.sender_state().into()),
             Transport::Quic(quic) => Some(quic.sender()),
             _ => None,
-        }
-    }
-
-    /// Asks memory for the beginning of an end, which tells what else there is; a timer that runs out needs no more, as most have moved on.
-    #[inline]
-    pub(crate) fn look_at(&self, leg: u32, side: Side) {
-        self.legs[leg].ends[side as usize].look_at();
-    }
-
-    /// Asks memory for what a packet of this size needs that reaches an end, of which the beginning is known. Returns the owner and what the
-    /// packet belongs to, if something is to come and the owner will be told, and whether [`Legs::look_at_sent`] finds more to ask for.
-    #[inline]
-    pub(crate) fn look_at_transport(&self, leg: u32, side: Side, bytes: Bytes) -> (Option<(Owner, Exchange)>, bool) {
-        let end = &self.legs[leg].ends[side as usize];
-        let exchange = end.next_exchange().filter(|_| end.is_told_with(bytes));
-        let has_more = match &end.transport {
-            Transport::Tcp(endpoint) => endpoint.look_at(),
-            _ => false,
-        };
-        (exchange.map(|exchange| (end.owner, exchange)), has_more)
-    }
-
-    /// Asks memory for what an acknowledgement needs beyond that.
-    #[inline]
-    pub(crate) fn look_at_sent(&self, leg: u32, side: Side) {
-        if let Transport::Tcp(endpoint) = &self.legs[leg].ends[side as usize].transport {
-            endpoint.look_at_sent();
         }
     }
 
@@ -428,23 +424,29 @@ impl Legs {
 
     /// The wake-up of an end has come. Returns whether it is the one that counts.
     pub(crate) fn wake(&mut self, now: Instant, leg: u32, side: Side) -> bool {
-        self.end(leg, side).wake.counts(now)
+        self.alarm(leg, side).counts(now)
     }
 
     /// Whether nothing comes of waking an end: its deadline has moved away, and nobody else waits for what it has to say.
-    pub(crate) fn sleeps_on(&self, now: Instant, leg: u32, side: Side) -> bool {
-        let End { transport, owner, .. } = &self.legs[leg].ends[side as usize];
-        let is_at_an_end_of_the_chain = matches!(owner, Owner::Browser { .. } | Owner::Origin { .. } | Owner::Nobody);
-        let Transport::Tcp(endpoint) = transport else { return false };
-        is_at_an_end_of_the_chain && endpoint.next_timeout().is_none_or(|due| due > now)
+    pub(crate) fn sleeps_on(&mut self, now: Instant, leg: u32, side: Side) -> bool {
+        let sleeps_on = self.alarm(leg, side).rests(now);
+        let end = &self.legs[leg].ends[side as usize];
+        debug_assert_eq!(sleeps_on, end.can_rest() && end.next_timeout().is_none_or(|due| due > now));
+        sleeps_on
+    }
+
+    /// When an end that sleeps on is to be woken, if a wake-up at that time or before it is not scheduled yet.
+    pub(crate) fn sleep_on(&mut self, leg: u32, side: Side) -> Option<Instant> {
+        self.alarm(leg, side).rest_on()
     }
 
     /// When an end is woken that has to wait for its host.
     pub(crate) fn waits_for_host(&mut self, now: Instant, leg: u32, side: Side) -> Option<Instant> {
-        let End { route, wake, transport, .. } = &mut self.legs[leg].ends[side as usize];
+        let End { route, transport, .. } = &mut self.legs[leg].ends[side as usize];
         let paced_since = if let Transport::Tcp(endpoint) = transport { endpoint.paced_since(now) } else { None };
         let until = paced_since.and_then(|since| self.hosts.waits_for_kernels(now, since, *route));
-        Some(wake.move_to(until.or_else(|| self.hosts.waits_for_burst(now, *route, side))?))
+        let until = until.or_else(|| self.hosts.waits_for_burst(now, *route, side))?;
+        Some(self.alarm(leg, side).move_to(until))
     }
 
     /// An end does what is due.
@@ -470,8 +472,9 @@ impl Legs {
 
     /// When an end is to be woken, if a wake-up at that time or before it is not scheduled yet.
     pub(crate) fn rearm(&mut self, leg: u32, side: Side) -> Option<Instant> {
-        let end = self.end(leg, side);
-        end.wake.arm(end.next_timeout())
+        let end = &self.legs[leg].ends[side as usize];
+        let (due, can_rest) = (end.next_timeout(), end.can_rest());
+        self.alarm(leg, side).arm(due, can_rest)
     }
 
     /// Of `bytes` that arrived at one end, those of the first message that its owner is told of; the rest stays in `bytes`.
@@ -538,14 +541,14 @@ impl Legs {
     pub(crate) fn reclaim(&mut self, now: Instant, leg: u32, side: Side) {
         // Most ends are not closed, and the other one lies elsewhere in memory.
         if self.end(leg, side).is_closed && self.is_over(leg) {
-            let Leg { ends, is_over, is_session, .. } = &mut self.legs[leg];
+            let Leg { is_over, is_session, .. } = &mut self.legs[leg];
             *is_over = true;
             self.sessions -= usize::from(*is_session);
-            ends.iter_mut().for_each(|end| end.wake = Wake::default());
+            self.alarms[leg as usize] = <[Alarm; 2]>::default();
             for side in [Side::Near, Side::Far] {
                 // Its place may soon be another leg's.
                 if let Owner::Relay { peer } = self.owner(leg, side) {
-                    self.end(peer, side.other()).owner = Owner::Nobody;
+                    self.give_to(peer, side.other(), Owner::Nobody);
                 }
             }
             if let (Some(id), Some(trunk)) = (self.station_of(leg, Side::Near), &mut self.trunk) {
@@ -565,6 +568,10 @@ impl Legs {
     fn is_over(&self, leg: u32) -> bool {
         let Leg { ends: [near, far], is_over, .. } = &self.legs[leg];
         near.is_closed && far.is_closed && near.in_flight.wrapping_add(far.in_flight) == 0 && !is_over
+    }
+
+    fn alarm(&mut self, leg: u32, side: Side) -> &mut Alarm {
+        &mut self.alarms[leg as usize][side as usize]
     }
 
     fn end(&mut self, leg: u32, side: Side) -> &mut End {

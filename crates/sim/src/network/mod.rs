@@ -12,6 +12,7 @@
 
 #[cfg(test)]
 mod conservation;
+mod looks;
 mod parcel;
 mod reserve;
 mod span;
@@ -266,31 +267,6 @@ impl<P: Content> Network<P> {
         self.leave(now, span, &mut parcel, events);
     }
 
-    /// Asks memory for what a parcel needs when it comes out of its lane; returns the end of a leg that it then reaches, and its size.
-    #[inline]
-    pub(crate) fn look_at(&self, parcel: &Parcel) -> Option<(u32, Side, Bytes)> {
-        let arrives = parcel.ahead == parcel.to;
-        if arrives {
-            self.contents.look_at(parcel.content);
-        }
-        // What answers it goes back.
-        let from = if arrives { parcel.from.other() } else { parcel.from };
-        self.look_at_lanes(parcel.ahead, from, parcel);
-        // Multicast reaches nobody's end.
-        let reaches_end = arrives && parcel.leg != NO_LEG;
-        reaches_end.then(|| (parcel.leg, parcel.from.other(), Bytes::new(parcel.bytes.into())))
-    }
-
-    #[inline]
-    fn look_at_lanes(&self, place: Place, from: Side, parcel: &Parcel) {
-        for span in self.ways[from as usize][place as usize] {
-            let Some(span) = span else { return };
-            if let Form::Lanes(lanes) = self.spans[span].form(from.direction()) {
-                lanes.look_at(lane_of(span, from, parcel, self.bits_of_host));
-            }
-        }
-    }
-
     /// Moves all that stages have put out, and schedules when they are to be woken.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, events: &mut Events) {
@@ -487,7 +463,7 @@ impl<P: Content> Network<P> {
     /// When a parcel leaves the lane that it enters now, if there is room for it.
     fn exit(&mut self, now: Instant, span: usize, parcel: &Parcel) -> Option<Instant> {
         let (lane, direction, is_over) =
-            (lane_of(span, parcel.from, parcel, self.bits_of_host), parcel.from.direction(), self.is_over(now));
+            (lane_of(span, parcel.from, parcel.line(), self.bits_of_host), parcel.from.direction(), self.is_over(now));
         let Form::Lanes(lanes) = self.spans[span].form_mut(direction) else { return None };
         let bytes = Bytes::new(parcel.bytes.into());
         if span != FAR {
@@ -614,11 +590,11 @@ fn port_at(span: usize, from: Side, parcel: &Parcel) -> Port {
 }
 
 /// The lane of a span into which a parcel goes from there.
-fn lane_of(span: usize, from: Side, parcel: &Parcel, bits_of_host: u32) -> u32 {
+fn lane_of(span: usize, from: Side, line: Line, bits_of_host: u32) -> u32 {
     match (span, from) {
-        (WAN, _) => parcel.server >> bits_of_host,
+        (WAN, _) => line.server >> bits_of_host,
         (FAR, Side::Far) => 0,
-        _ => parcel.terminal.into(),
+        _ => line.terminal.into(),
     }
 }
 

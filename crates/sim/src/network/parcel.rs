@@ -161,6 +161,12 @@ pub(super) enum Standing {
 }
 
 impl Parcel {
+    /// The line that it is on.
+    #[inline]
+    pub(super) fn line(&self) -> Line {
+        Line { terminal: self.terminal, server: self.server }
+    }
+
     /// The same as three words; nothing is in the last byte.
     #[inline]
     pub(crate) fn words(&self) -> [u64; 3] {

@@ -11,7 +11,7 @@
 use super::connections::{Action, Connections};
 use crate::legs::{Exchange, Message};
 use farhop_results::ObjectTiming;
-use farhop_units::{Bytes, Instant, look_at};
+use farhop_units::{Bytes, Instant, look_at, look_at_lines};
 use farhop_web::{HttpConfig, Loader, LoaderAction, Named, Page};
 use std::time::Duration;
 
@@ -37,7 +37,9 @@ struct Progress {
 
 /// The browser of one client.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Browser {
+    began: Instant,
     page: Page,
     http: HttpConfig,
     loader: Loader,
@@ -49,7 +51,6 @@ pub(crate) struct Browser {
     delayed: Vec<(Instant, usize)>,
     /// Connections to be closed.
     left: Vec<usize>,
-    began: Instant,
     /// Something has happened that the loader may act upon.
     has_news: bool,
 }
@@ -118,14 +119,10 @@ impl Browser {
         self.want(object);
     }
 
-    /// Asks memory for what tells where everything is.
+    /// Asks memory for all of it, which tells where the rest is.
     #[inline]
     pub(crate) fn look_at(&self) {
-        look_at(&self.objects);
-        look_at(&self.page);
-        look_at(&self.has_news);
-        self.loader.look_at();
-        self.connections.look_at();
+        look_at_lines(&self.began, size_of::<Self>().div_ceil(64));
     }
 
     /// Asks memory for what a part of this exchange needs beyond that.
@@ -139,6 +136,7 @@ impl Browser {
             look_at(&object.size);
             look_at(&object.response_header_bytes);
         }
+        self.named.first().into_iter().for_each(look_at);
         self.loader.look_at_response(number);
         self.connections.look_at_list();
     }

@@ -56,11 +56,6 @@ impl Connections {
         Self { http, list: SmallVec::new(), names: Vec::new(), todo: VecDeque::new() }
     }
 
-    /// Asks memory for where the list is.
-    pub(super) fn look_at(&self) {
-        look_at(&self.list);
-    }
-
     /// Asks memory for the first of the list.
     pub(super) fn look_at_list(&self) {
         self.list.first().into_iter().for_each(look_at);

@@ -8,7 +8,7 @@ use super::Pace;
 use super::frames::Frames;
 use super::keys::{ServerKeys, Step};
 use crate::wake::Wake;
-use farhop_units::{Bytes, Instant, look_at};
+use farhop_units::{Bytes, Instant, look_at_lines};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -54,7 +54,10 @@ struct Asked {
 
 /// One connection as its server sees it.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub(crate) struct Origin {
+    /// When a wake-up is scheduled, if one is.
+    wake: Wake,
     keys: ServerKeys,
     /// Responses may overtake each other.
     is_multiplexed: bool,
@@ -62,8 +65,6 @@ pub(crate) struct Origin {
     arriving: Vec<(u32, Bytes)>,
     /// Requests that have arrived and are not answered, those that can be answered first at the front.
     asked: VecDeque<Asked>,
-    /// When a wake-up is scheduled, if one is.
-    wake: Wake,
     /// What of the responses has not been sent, where it is decided as they are sent whose turn it is.
     pub(crate) frames: Frames,
 }
@@ -76,10 +77,9 @@ impl Origin {
         Self { keys, is_multiplexed: http.version.is_multiplexed(), frames, ..Self::default() }
     }
 
-    /// Asks memory for what a request needs.
+    /// Asks memory for all of it.
     pub(crate) fn look_at(&self) {
-        look_at(&self.arriving);
-        look_at(&self.asked);
+        look_at_lines(&self.wake, size_of::<Self>().div_ceil(64) + 1);
     }
 
     /// Bytes of the handshake of keys arrived. Returns what to answer, if anything is to be answered.

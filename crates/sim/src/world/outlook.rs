@@ -1,7 +1,8 @@
 //! Asks memory for what events will need soon: with thousands of terminals, waiting for that is most of the time.
 //!
 //! Where something is stands where something else was found, so that each packet that will arrive is looked at four times, one look after the
-//! other, with a few events between: what one look has asked for is there at the next. Most need no more than two.
+//! other, with a few events between: what one look has asked for is there at the next. Most need no more than two. Of timers the first look
+//! asks whether they are still to run out then, as few are: only those are looked at further.
 
 use super::Event;
 use crate::client::Client;
@@ -14,6 +15,11 @@ use farhop_units::Bytes;
 /// Packets that will arrive soon, by the looks that they have had.
 #[derive(Debug, Default)]
 pub(super) struct Sights {
+    /// Ends that will be woken, and those of them that will have something to do.
+    woken: Vec<(u32, Side)>,
+    due: Vec<(u32, Side)>,
+    /// Clients that have something to do by themselves.
+    begins: Vec<u32>,
     once: Vec<Arrival>,
     twice: Vec<Known>,
     thrice: Vec<(u32, Exchange)>,
@@ -47,7 +53,7 @@ pub(super) struct Outlook<'a> {
 impl Outlook<'_> {
     /// Looks at what was looked at before, for what is known of it since.
     pub(super) fn look_again(&mut self) {
-        let Sights { once, twice, thrice } = &mut *self.sights;
+        let Sights { woken, due, begins, once, twice, thrice } = &mut *self.sights;
         for (client, exchange) in thrice.drain(..) {
             self.clients[client as usize].look_at_exchange(exchange);
         }
@@ -74,6 +80,12 @@ impl Outlook<'_> {
                 twice.push(Known { leg, side, told });
             }
         }
+        begins.drain(..).for_each(|client| self.clients[client as usize].look_at_browser());
+        for (leg, side) in due.drain(..) {
+            let route = self.legs.look_at_due(leg, side);
+            self.network.look_at_way(side, route);
+        }
+        due.extend(woken.drain(..).filter(|(leg, side)| self.legs.look_at_woken(*leg, *side)));
     }
 
     /// Looks for the first time at what an event needs.
@@ -84,7 +96,14 @@ impl Outlook<'_> {
                 self.legs.look_at(leg, side);
                 self.sights.once.push(Arrival { leg, side, bytes });
             }
-            Event::End { leg, side } => self.legs.look_at(*leg, *side),
+            Event::End { leg, side } => {
+                self.legs.look_at_alarm(*leg, *side);
+                self.sights.woken.push((*leg, *side));
+            }
+            Event::Client(client) => {
+                self.clients[*client as usize].look_at();
+                self.sights.begins.push(*client);
+            }
             _ => {}
         }
     }

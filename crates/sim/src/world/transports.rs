@@ -88,7 +88,8 @@ impl World<'_> {
     pub(super) fn wake_end(&mut self, leg: u32, side: Side) -> Result<(), SimError> {
         let sleeps_on = self.legs.sleeps_on(self.now, leg, side);
         if sleeps_on && self.network.tracer().is_none() {
-            self.rearm_end(leg, side);
+            let due = self.legs.sleep_on(leg, side);
+            due.into_iter().for_each(|due| self.events.push(due, Event::End { side, leg }));
             return Ok(());
         }
         // What sleeps on waits for nobody, whether a trace looks at it or not.
