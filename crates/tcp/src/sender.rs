@@ -175,7 +175,7 @@ impl Sender {
         look_at(&self.reduction);
     }
 
-    /// Asks memory for what acknowledgements need of it beyond that, if there is something to be acknowledged.
+    /// Asks memory for what acknowledgements need of it beyond that, and writing.
     pub(crate) fn look_at_sent(&self) {
         look_at(&self.usage);
         self.rtt.look_at_samples();

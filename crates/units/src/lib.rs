@@ -26,7 +26,7 @@ pub mod terms;
 
 pub use bytes::Bytes;
 pub use instant::Instant;
-pub use memory::{look_at, look_at_lines};
+pub use memory::{look_at, look_at_all};
 pub use number::ParseError;
 pub use probability::Probability;
 pub use rate::Rate;

@@ -9,11 +9,13 @@ pub fn look_at<T>(thing: &T) {
     prefetch_index(core::slice::from_ref(thing), 0);
 }
 
-/// The same of so many lines, the first of which has the first byte of `thing`; its size divides a line's.
+/// The same of all lines with any of so many bytes, of which `first` are the first ones; its size divides a line's.
 #[inline]
-pub fn look_at_lines<T>(thing: &T, lines: usize) {
-    let things = LINE / size_of::<T>();
-    (0..lines).for_each(|line| prefetch_index(core::slice::from_ref(thing), line * things));
+pub fn look_at_all<T>(first: &T, bytes: usize) {
+    let things = bytes / size_of::<T>();
+    let last = things.checked_sub(1);
+    let begins = (0..things).step_by(LINE / size_of::<T>());
+    begins.chain(last).for_each(|thing| prefetch_index(core::slice::from_ref(first), thing));
 }
 
 /// Bytes in a line of the cache.

@@ -11,7 +11,7 @@
 use super::connections::{Action, Connections};
 use crate::legs::{Exchange, Message};
 use farhop_results::ObjectTiming;
-use farhop_units::{Bytes, Instant, look_at, look_at_lines};
+use farhop_units::{Bytes, Instant, look_at, look_at_all};
 use farhop_web::{HttpConfig, Loader, LoaderAction, Named, Page};
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ impl Browser {
     /// Asks memory for all of it, which tells where the rest is.
     #[inline]
     pub(crate) fn look_at(&self) {
-        look_at_lines(&self.began, size_of::<Self>().div_ceil(64));
+        look_at_all(&self.began, size_of::<Self>());
     }
 
     /// Asks memory for what a part of this exchange needs beyond that.

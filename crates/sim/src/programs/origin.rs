@@ -8,7 +8,7 @@ use super::Pace;
 use super::frames::Frames;
 use super::keys::{ServerKeys, Step};
 use crate::wake::Wake;
-use farhop_units::{Bytes, Instant, look_at_lines};
+use farhop_units::{Bytes, Instant, look_at_all};
 use farhop_web::HttpConfig;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Origin {
 
     /// Asks memory for all of it.
     pub(crate) fn look_at(&self) {
-        look_at_lines(&self.wake, size_of::<Self>().div_ceil(64) + 1);
+        look_at_all(&self.wake, size_of::<Self>());
     }
 
     /// Bytes of the handshake of keys arrived. Returns what to answer, if anything is to be answered.
